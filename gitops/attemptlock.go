@@ -64,6 +64,40 @@ func (l *AttemptLocks) Lock(_ context.Context, attemptID string) (workspace.Lock
 	return &attemptLock{path: path, owner: owner, work: work}, nil
 }
 
+// Probe looks at the locks of an attempt. It holds the first one for a moment
+// where nobody else does, so that a Seize at that moment may find it held by an
+// orphan and has to look again.
+func (l *AttemptLocks) Probe(_ context.Context, attempt workspace.Attempt) (workspace.Liveness, error) {
+	if attempt.Host != l.host || attempt.Lock == "" {
+		return workspace.Unknown, nil
+	}
+	held, err := lockHeld(attempt.Lock)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return workspace.Unknown, nil
+	case err != nil:
+		return workspace.Unknown, lockFailure(err)
+	case !held:
+		return workspace.Dead, nil
+	}
+	return l.holder(attempt)
+}
+
+// holder tells the maker from a child that it left behind, once the lock that
+// children share is known to be held.
+func (l *AttemptLocks) holder(attempt workspace.Attempt) (workspace.Liveness, error) {
+	held, err := lockHeld(ownerPath(attempt.Lock))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return workspace.Orphaned, nil
+	case err != nil:
+		return workspace.Unknown, lockFailure(err)
+	case held:
+		return workspace.Alive, nil
+	}
+	return workspace.Orphaned, nil
+}
+
 // Seize takes the locks of an attempt whose maker and children are gone.
 func (l *AttemptLocks) Seize(_ context.Context, attempt workspace.Attempt) (workspace.Lock, workspace.Liveness, error) {
 	if attempt.Host != l.host || attempt.Lock == "" {
@@ -74,14 +108,8 @@ func (l *AttemptLocks) Seize(_ context.Context, attempt workspace.Attempt) (work
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, workspace.Unknown, nil
 	case errors.Is(err, errLockBusy):
-		held, err := ownerHeld(ownerPath(attempt.Lock))
-		if err != nil {
-			return nil, workspace.Unknown, lockFailure(err)
-		}
-		if held {
-			return nil, workspace.Alive, nil
-		}
-		return nil, workspace.Orphaned, nil
+		live, err := l.holder(attempt)
+		return nil, live, err
 	case err != nil:
 		return nil, workspace.Unknown, lockFailure(err)
 	}
@@ -98,13 +126,10 @@ func (l *AttemptLocks) Seize(_ context.Context, attempt workspace.Attempt) (work
 	return &attemptLock{path: attempt.Lock, owner: owner, work: work}, workspace.Dead, nil
 }
 
-// ownerHeld reports whether the maker's own lock is held. It looks with a
-// shared lock, so that two who look don't take each other for the maker.
-func ownerHeld(path string) (bool, error) {
+// lockHeld reports whether somebody holds the exclusive lock of a file. It looks
+// with a shared lock, so that two who look don't take each other for a holder.
+func lockHeld(path string) (bool, error) {
 	f, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
 	if err != nil {
 		return false, err
 	}

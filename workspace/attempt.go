@@ -29,6 +29,9 @@ type Locker interface {
 	Host() string
 	// Lock takes the lock of a new attempt.
 	Lock(ctx context.Context, attemptID string) (Lock, error)
+	// Probe looks whether somebody is at work on an attempt that began on this
+	// machine, without taking anything over.
+	Probe(ctx context.Context, attempt Attempt) (Liveness, error)
 	// Seize tries to take over the lock of an attempt that began on this
 	// machine. It never waits. The lock is nil unless the liveness is [Dead].
 	Seize(ctx context.Context, attempt Attempt) (Lock, Liveness, error)

@@ -1,0 +1,210 @@
+package workspace
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// ListOptions say what a list is to contain.
+type ListOptions struct {
+	// Project is a directory of the repository.
+	Project string
+	// WithoutState leaves out what costs a look at each working copy.
+	WithoutState bool
+}
+
+// List returns all linked worktrees of the project, those of people included,
+// and all records, whoever wrote them: first the worktrees by directory, then
+// the records without one by thread. The main checkout is not among them. What
+// could not be found out of a row is absent in it, with a reason; an error is
+// returned only where the project or the store can't be read, or ctx ends.
+// Nothing is written.
+func (m *Manager) List(ctx context.Context, o ListOptions) ([]Row, error) {
+	rows, _, err := m.list(ctx, o)
+	return rows, within("list", "", err)
+}
+
+func (m *Manager) list(ctx context.Context, o ListOptions) ([]Row, Project, error) {
+	project, err := m.cfg.Repository.Open(ctx, o.Project)
+	if err != nil {
+		return nil, Project{}, err
+	}
+	worktrees, err := m.cfg.Repository.Worktrees(ctx, project)
+	if err != nil {
+		return nil, project, err
+	}
+	records, err := m.rowsOf(ctx, project)
+	if err != nil {
+		return nil, project, err
+	}
+	rows := m.match(worktrees, records)
+	for i := range rows {
+		if err := m.liveness(ctx, &rows[i]); err != nil {
+			return nil, project, err
+		}
+	}
+	if !o.WithoutState {
+		if err := m.states(ctx, project, rows); err != nil {
+			return nil, project, err
+		}
+	}
+	for i := range rows {
+		judge(&rows[i], !o.WithoutState)
+	}
+	return rows, project, nil
+}
+
+// match puts worktrees and records together by directory.
+func (m *Manager) match(worktrees []Worktree, records []Workspace) []Row {
+	owners := make(map[string][]*Workspace)
+	for i := range records {
+		if dir := records[i].Directory; dir != "" {
+			dir = canonical(dir)
+			owners[dir] = append(owners[dir], &records[i])
+		}
+	}
+	var rows []Row
+	placed := make(map[*Workspace]bool)
+	for i := range worktrees {
+		wt := &worktrees[i]
+		managed := m.cfg.Repository.Managed(wt.Directory)
+		threads := owners[canonical(wt.Directory)]
+		if len(threads) == 0 {
+			rows = append(rows, Row{Worktree: wt, Source: sourceOf(nil, wt.Directory, managed), Missing: wt.Missing})
+			continue
+		}
+		for _, w := range threads {
+			placed[w] = true
+			row := Row{Workspace: w, Worktree: wt, Source: sourceOf(w, wt.Directory, managed), Missing: wt.Missing}
+			row.SharedWith = sharers(w, threads)
+			rows = append(rows, row)
+		}
+	}
+	slices.SortFunc(records, func(a, b Workspace) int { return strings.Compare(a.ThreadID, b.ThreadID) })
+	for i := range records {
+		w := &records[i]
+		if placed[w] {
+			continue
+		}
+		row := Row{Workspace: w, Source: sourceOf(w, w.Directory, w.Directory != "" && m.cfg.Repository.Managed(w.Directory))}
+		if w.Directory != "" {
+			row.SharedWith = sharers(w, owners[canonical(w.Directory)])
+		}
+		row.Missing = w.Status == StatusReady
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+func sharers(w *Workspace, threads []*Workspace) []string {
+	var others []string
+	for _, o := range threads {
+		if o.ThreadID != w.ThreadID {
+			others = append(others, o.ThreadID)
+		}
+	}
+	return others
+}
+
+// liveness looks whether somebody is at work on a pending record. It takes no
+// lock that it doesn't give back as it was.
+func (m *Manager) liveness(ctx context.Context, row *Row) error {
+	w := row.Workspace
+	if w == nil || w.Status != StatusPending {
+		return nil
+	}
+	if w.Attempt.ID == "" {
+		row.Liveness = Unknown
+		return nil
+	}
+	live, err := m.cfg.Locker.Probe(ctx, w.Attempt)
+	if err != nil {
+		return err
+	}
+	if live == Unknown && m.cfg.Now().After(w.Attempt.Lease) {
+		live = Dead
+	}
+	row.Liveness = live
+	return nil
+}
+
+// states asks git for the state of each row's working copy.
+func (m *Manager) states(ctx context.Context, project Project, rows []Row) error {
+	var queries []StateQuery
+	var of []int
+	for i, row := range rows {
+		if row.Worktree == nil || row.Missing {
+			continue
+		}
+		q := StateQuery{Worktree: *row.Worktree}
+		if row.Workspace != nil {
+			q.Base = row.Workspace.Base
+		}
+		queries, of = append(queries, q), append(of, i)
+	}
+	return m.cfg.Repository.States(ctx, project, queries, func(i int, s State) { rows[of[i]].State = s })
+}
+
+// judge says whether a delete of the row would be accepted, and why not.
+func judge(row *Row, looked bool) {
+	row.Reasons = append(row.Reasons, row.State.Unknown...)
+	w := row.Workspace
+	var against []string
+	no := func(format string, args ...any) { against = append(against, fmt.Sprintf(format, args...)) }
+	if len(row.SharedWith) > 0 {
+		no("thread %s works in the same directory", strings.Join(row.SharedWith, ", "))
+	}
+	switch {
+	case w == nil:
+		no("no thread owns it")
+	case w.Status == StatusPending && w.Attempt.ID == "":
+		no("another program recorded that it is being made, and whether it still is can't be told")
+	case w.Status == StatusPending && row.Liveness != Dead:
+		no("it is being made")
+	case w.Status != StatusReady, row.Missing:
+		// Only the record goes, and what an attempt left.
+	case w.Provider == ProviderAdopted:
+		// The thread is unbound; the worktree stays.
+	case row.Worktree == nil:
+		no("git has no worktree there")
+	default:
+		against = append(against, againstWorktree(row, looked)...)
+	}
+	row.Deletable = len(against) == 0
+	row.Reasons = append(against, row.Reasons...)
+}
+
+// againstWorktree says what is against removing a row's working copy.
+func againstWorktree(row *Row, looked bool) []string {
+	var against []string
+	no := func(format string, args ...any) { against = append(against, fmt.Sprintf(format, args...)) }
+	wt, s := row.Worktree, row.State
+	if wt.Broken != "" {
+		no("git's entry for it is damaged: %s", wt.Broken)
+	}
+	if wt.Locked {
+		no("it is locked: %s", shown(wt.LockReason, "no reason given"))
+	}
+	if s.Operation != "" {
+		no("a %s is under way in it", s.Operation)
+	}
+	if s.Default {
+		no("it has the default branch or its own base checked out")
+	}
+	switch {
+	case !looked || s.Dirty == nil || s.Merged == nil:
+		no("its state is not known")
+	case *s.Dirty:
+		no("it has uncommitted changes")
+	}
+	if s.Merged != nil && !*s.Merged {
+		if s.Ahead != nil {
+			no("%d commits are not merged", *s.Ahead)
+		} else {
+			no("it has commits that are not merged")
+		}
+	}
+	return against
+}

@@ -1,0 +1,158 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// ActionKind says what a reconcile found or did.
+type ActionKind string
+
+// The kinds of actions. Only ready, error and moved change a record; the
+// others say what was found.
+const (
+	// ActionReady: a pending record whose worktree is whole became ready.
+	ActionReady ActionKind = "ready"
+	// ActionError: a pending record whose attempt died became error, and what
+	// the attempt had made was cleared.
+	ActionError ActionKind = "error"
+	// ActionMoved: the record follows a worktree that git has elsewhere now.
+	ActionMoved ActionKind = "moved"
+	// ActionMissing: a ready record whose directory isn't there.
+	ActionMissing ActionKind = "missing"
+	// ActionPending: a pending record whose attempt lives.
+	ActionPending ActionKind = "pending"
+	// ActionStale: a pending record of another program.
+	ActionStale ActionKind = "stale"
+	// ActionShared: two threads on one directory.
+	ActionShared ActionKind = "shared"
+	// ActionUnowned: a worktree without a record.
+	ActionUnowned ActionKind = "unowned"
+	// ActionBroken: a worktree whose entry in git is damaged.
+	ActionBroken ActionKind = "broken"
+	// ActionFailed: something that could not be repaired, with the reason.
+	ActionFailed ActionKind = "failed"
+)
+
+// Action is one finding of a reconcile.
+type Action struct {
+	Kind      ActionKind
+	ThreadID  string
+	Directory string
+	// Detail says it in a sentence.
+	Detail string
+}
+
+// Reconcile brings the records of a project in line with git and the disk,
+// which are the truth for what exists, and says what it found. Pending records
+// without a live attempt become ready or error; what such an attempt made is
+// cleared, and nothing else is ever removed. It is meant for the start of a
+// program and may be run at any time. One record that can't be repaired does
+// not keep the others from it.
+func (m *Manager) Reconcile(ctx context.Context, projectDir string) ([]Action, error) {
+	rows, project, err := m.list(ctx, ListOptions{Project: projectDir, WithoutState: true})
+	if err != nil {
+		return nil, within("reconcile", "", err)
+	}
+	var actions []Action
+	for _, row := range rows {
+		if err := ctx.Err(); err != nil {
+			return actions, within("reconcile", "", err)
+		}
+		actions = append(actions, m.reconcileRow(ctx, project, row, rows)...)
+	}
+	return actions, nil
+}
+
+func (m *Manager) reconcileRow(ctx context.Context, project Project, row Row, rows []Row) []Action {
+	var actions []Action
+	act := func(kind ActionKind, format string, args ...any) {
+		a := Action{Kind: kind, Directory: row.Directory(), Detail: fmt.Sprintf(format, args...)}
+		if row.Workspace != nil {
+			a.ThreadID = row.Workspace.ThreadID
+		}
+		actions = append(actions, a)
+	}
+	if row.Worktree != nil && row.Worktree.Broken != "" {
+		act(ActionBroken, "git's entry for the worktree is damaged: %s", row.Worktree.Broken)
+	}
+	for _, other := range row.SharedWith {
+		act(ActionShared, "thread %s works in the same directory", other)
+	}
+	w := row.Workspace
+	switch {
+	case w == nil:
+		act(ActionUnowned, "a worktree (%s) that no thread owns; it stays as it is", row.Source)
+	case w.Status == StatusPending && row.Liveness == Unknown && w.Attempt.ID == "":
+		act(ActionStale, "another program (%s) recorded that it is being made; that record stays as it is", shown(w.Provider, "unknown"))
+	case w.Status == StatusPending && row.Liveness != Dead:
+		act(ActionPending, "it is being made (%s)", row.Liveness)
+	case w.Status == StatusPending:
+		next, err := m.settleIfDead(ctx, *w)
+		switch {
+		case errors.Is(err, errLookAgain), err == nil && next.Status == StatusPending:
+			act(ActionPending, "somebody else is settling it")
+		case err != nil:
+			act(ActionFailed, "it could not be settled: %s", messageOf(err))
+		case next.Status == StatusReady:
+			act(ActionReady, "its worktree is whole: it is ready")
+		default:
+			act(ActionError, "%s", next.Error)
+		}
+	case w.Status == StatusError && w.Directory != "" && w.Attempt.ID != "":
+		if next, err := m.clearAgain(ctx, *w); err != nil {
+			act(ActionFailed, "what its failed attempt left could not be cleared: %s", messageOf(err))
+		} else if next.Directory == "" {
+			act(ActionError, "%s; what the attempt left is cleared now", next.Error)
+		} else {
+			act(ActionFailed, "%s", next.Error)
+		}
+	case w.Status == StatusReady && row.Missing:
+		actions = append(actions, m.follow(ctx, *w, rows))
+	}
+	return actions
+}
+
+// clearAgain clears what an attempt left that could not be cleared when it
+// failed.
+func (m *Manager) clearAgain(ctx context.Context, w Workspace) (Workspace, error) {
+	lock, err := m.takeOver(ctx, w, progress(nil))
+	if err != nil {
+		return w, err
+	}
+	defer release(lock, m)
+	project, err := m.projectOf(ctx, w)
+	if err != nil {
+		return w, err
+	}
+	return m.settle(ctx, project, w, progress(nil))
+}
+
+// follow makes a record whose directory is gone follow its worktree, if git
+// has exactly one on the same branch that no record owns.
+func (m *Manager) follow(ctx context.Context, w Workspace, rows []Row) Action {
+	missing := Action{
+		Kind: ActionMissing, ThreadID: w.ThreadID, Directory: w.Directory,
+		Detail: "its directory is gone; if it was moved by hand, run git worktree repair with the new path and reconcile again",
+	}
+	var found []Worktree
+	for _, row := range rows {
+		wt := row.Worktree
+		if row.Workspace == nil && wt != nil && w.Branch != "" && wt.Branch == w.Branch && !wt.Missing && wt.Broken == "" {
+			found = append(found, *wt)
+		}
+	}
+	if len(found) != 1 {
+		return missing
+	}
+	_, err := m.cfg.Store.UpdateWorkspace(ctx, w.ThreadID, GuardOf(w), Change{Claim: true, Directory: &found[0].Directory})
+	if err != nil {
+		missing.Kind, missing.Detail = ActionFailed, fmt.Sprintf("its worktree is at %s now, but the record could not follow: %s", found[0].Directory, messageOf(err))
+		return missing
+	}
+	return Action{
+		Kind: ActionMoved, ThreadID: w.ThreadID, Directory: found[0].Directory,
+		Detail: fmt.Sprintf("the worktree moved from %s; the record follows it", w.Directory),
+	}
+}
