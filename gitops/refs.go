@@ -1,0 +1,290 @@
+package gitops
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	gogit "github.com/go-git/go-git/v5"
+	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/threadtree/threadtree/workspace"
+)
+
+// maxSymref is how many symbolic refs are followed, as many as git follows.
+const maxSymref = 5
+
+// refs reads the refs of one repository, those that all its checkouts share.
+// It is made for one operation and is safe for concurrent use.
+type refs struct {
+	git    *git
+	common string
+	// store is nil where go-git can't open the repository and git is asked.
+	store *refStorer
+
+	mu   sync.Mutex // guards repo: go-git's object storage isn't safe
+	repo *gogit.Repository
+}
+
+type refName = plumbing.ReferenceName
+
+// openRefs opens the refs of the repository with that common directory. This
+// is the one place that decides between go-git and git.
+func (r *Repository) openRefs(common string) *refs {
+	x := &refs{git: r.git, common: common}
+	store := newRefStorer(common)
+	// Whatever go-git has against it (reftable, SHA-256, a configuration that
+	// it can't read), git is the one who knows.
+	if repo, err := gogit.Open(store, nil); err == nil {
+		x.store, x.repo = store, repo
+	}
+	return x
+}
+
+// command is a git command on the repository as a whole, whatever the
+// directory, and whether or not it is bare.
+func (x *refs) command(args ...string) command {
+	return command{dir: x.common, env: []string{"GIT_DIR=" + x.common}, args: args}
+}
+
+// lookup returns the object id that a full ref name stands for, "" if there is
+// no such ref. Symbolic refs are followed; one that leads nowhere is no ref.
+func (x *refs) lookup(ctx context.Context, name string) (string, error) {
+	if x.store != nil {
+		sha, err := x.follow(name)
+		if err == nil || errors.Is(err, plumbing.ErrReferenceNotFound) {
+			return sha, nil
+		}
+		// A name that go-git doesn't like or a file that it can't read.
+	}
+	out, err := x.git.run(ctx, x.command("for-each-ref", "--format=%(refname) %(objectname)", "--", name))
+	if err != nil {
+		return "", failure("", "the ref "+name+" could not be read", "", err)
+	}
+	for line := range strings.Lines(string(out)) {
+		ref, sha, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		if ref == name {
+			return sha, nil
+		}
+	}
+	return "", nil
+}
+
+func (x *refs) follow(name string) (string, error) {
+	for range maxSymref {
+		ref, err := x.store.Reference(refName(name))
+		if err != nil {
+			return "", err
+		}
+		if ref.Type() == plumbing.HashReference {
+			return ref.Hash().String(), nil
+		}
+		name = ref.Target().String()
+	}
+	return "", plumbing.ErrReferenceNotFound
+}
+
+// symbolic returns the full name of the ref that a symbolic ref stands for, ""
+// if there is no such ref or it is not symbolic.
+func (x *refs) symbolic(ctx context.Context, name string) (string, error) {
+	if x.store != nil {
+		ref, err := x.store.Reference(refName(name))
+		switch {
+		case errors.Is(err, plumbing.ErrReferenceNotFound):
+			return "", nil
+		case err == nil && ref.Type() == plumbing.SymbolicReference:
+			return ref.Target().String(), nil
+		case err == nil:
+			return "", nil
+		}
+	}
+	target, err := x.git.line(ctx, x.command("symbolic-ref", "-q", name))
+	if exitCode(err) == 1 {
+		return "", nil
+	}
+	return target, failure("", "the ref "+name+" could not be read", "", err)
+}
+
+// branchNames returns the short names of all local branches, sorted. A branch
+// whose ref is broken is among them: its name is not free.
+func (x *refs) branchNames(ctx context.Context) ([]string, error) {
+	if x.store != nil {
+		return x.store.branchNames()
+	}
+	out, err := x.git.run(ctx, x.command("for-each-ref", "--format=%(refname)", "refs/heads/"))
+	if err != nil {
+		return nil, failure("", "the branches could not be listed", "", err)
+	}
+	var names []string
+	for line := range strings.Lines(string(out)) {
+		names = append(names, strings.TrimPrefix(strings.TrimSuffix(line, "\n"), "refs/heads/"))
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// committed returns when a commit was made.
+func (x *refs) committed(ctx context.Context, sha string) (time.Time, error) {
+	if x.repo != nil {
+		x.mu.Lock()
+		commit, err := x.repo.CommitObject(plumbing.NewHash(sha))
+		x.mu.Unlock()
+		if err == nil {
+			return commit.Committer.When, nil
+		}
+	}
+	out, err := x.git.line(ctx, x.command("log", "-1", "--no-show-signature", "--format=%ct", sha, "--"))
+	if err != nil {
+		return time.Time{}, err
+	}
+	var seconds int64
+	if _, err := fmt.Sscan(out, &seconds); err != nil {
+		return time.Time{}, err
+	}
+	return time.Unix(seconds, 0), nil
+}
+
+// tip returns the object id of a ref by its full name, such as refs/heads/x,
+// and "" if there is none.
+func (r *Repository) tip(ctx context.Context, p workspace.Project, ref string) (string, error) {
+	return r.openRefs(p.ID).lookup(ctx, ref)
+}
+
+// branchNames returns the short names of all local branches, sorted.
+func (r *Repository) branchNames(ctx context.Context, p workspace.Project) ([]string, error) {
+	return r.openRefs(p.ID).branchNames(ctx)
+}
+
+// remotes returns the names of the project's remotes in the order of its
+// configuration.
+func (r *Repository) remotes(ctx context.Context, p workspace.Project) ([]string, error) {
+	c, err := r.config(ctx, p.ID)
+	if err != nil {
+		return nil, failure("", "the remotes could not be read", "", err)
+	}
+	return c.remotes, nil
+}
+
+// head returns what is checked out where the caller pointed: the object id,
+// and the branch, "" where HEAD is detached. In a bare repository that is its
+// own HEAD. Where there is no commit yet the code is no_commits, and the
+// branch is returned with it.
+func (r *Repository) head(ctx context.Context, p workspace.Project) (sha, branch string, err error) {
+	gitDir, err := checkoutGitDir(p)
+	if err != nil {
+		return "", "", err
+	}
+	h, err := r.headOf(ctx, gitDir)
+	if err != nil {
+		return "", "", err
+	}
+	if sha = h.sha; sha == "" {
+		if sha, err = r.openRefs(p.ID).lookup(ctx, h.ref); err != nil {
+			return "", "", err
+		}
+	}
+	if sha == "" {
+		return "", h.branch(), &workspace.Error{
+			Code:    workspace.ErrNoCommits,
+			Message: fmt.Sprintf("the repository %s has no commit yet on %s", p.Name, strings.TrimPrefix(h.ref, "refs/heads/")),
+			Hint:    "make a first commit, or name a base that has one",
+		}
+	}
+	return sha, h.branch(), nil
+}
+
+// checkoutGitDir returns the git directory of the checkout that the caller pointed
+// at, the common one in a bare repository.
+func checkoutGitDir(p workspace.Project) (string, error) {
+	if p.TopLevel == "" {
+		return p.ID, nil
+	}
+	found, err := findPlace(p.TopLevel)
+	if err != nil {
+		return "", err
+	}
+	if found.common != p.ID {
+		// The files lie elsewhere by core.worktree, out of any repository.
+		return p.ID, nil
+	}
+	return found.gitDir, nil
+}
+
+// headOf reads the HEAD of a git directory.
+func (r *Repository) headOf(ctx context.Context, gitDir string) (headFile, error) {
+	h, err := readHead(gitDir)
+	if err != nil {
+		return headFile{}, unreadable(gitDir, err)
+	}
+	if h.ref != reftableHead {
+		return h, nil
+	}
+	return r.askHead(ctx, gitDir)
+}
+
+// reftableHead stands in the HEAD file of a repository that keeps its refs,
+// HEAD among them, in tables.
+const reftableHead = "refs/heads/.invalid"
+
+// askHead has git read the HEAD of a git directory.
+func (r *Repository) askHead(ctx context.Context, gitDir string) (headFile, error) {
+	cmd := command{dir: gitDir, env: []string{"GIT_DIR=" + gitDir}, args: []string{"symbolic-ref", "-q", "HEAD"}}
+	ref, err := r.git.line(ctx, cmd)
+	if err == nil {
+		return headFile{ref: ref}, nil
+	}
+	cmd.args = []string{"rev-parse", "--verify", "-q", "HEAD"}
+	sha, err := r.git.line(ctx, cmd)
+	return headFile{sha: sha}, failure("", "HEAD could not be read", "", err)
+}
+
+// defaultBranch returns the short name of the project's default branch: that
+// of origin's HEAD, or else what its main checkout, or the bare repository
+// itself, has checked out. It is "" where neither is a branch.
+func (r *Repository) defaultBranch(ctx context.Context, p workspace.Project) (string, error) {
+	target, err := r.openRefs(p.ID).symbolic(ctx, "refs/remotes/origin/HEAD")
+	if err != nil {
+		return "", err
+	}
+	if branch, ok := strings.CutPrefix(target, "refs/remotes/origin/"); ok {
+		return branch, nil
+	}
+	h, err := r.headOf(ctx, p.ID)
+	return h.branch(), err
+}
+
+// walkBranches collects the names of the loose refs below refs/heads.
+func walkBranches(common string, names map[string]bool) error {
+	root := filepath.Join(common, "refs", "heads")
+	return filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // removed while we look
+		}
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() || strings.HasSuffix(path, ".lock") {
+			return nil
+		}
+		rel, err := filepath.Rel(root, path)
+		if err == nil {
+			names[filepath.ToSlash(rel)] = true
+		}
+		return err
+	})
+}
+
+// sameFile reports whether a file is still the one that was read.
+func sameFile(a, b os.FileInfo) bool {
+	if a == nil || b == nil {
+		return a == nil && b == nil
+	}
+	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
+}
