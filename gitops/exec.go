@@ -123,16 +123,21 @@ var localEnv = []string{
 	"GIT_SHALLOW_FILE", "GIT_COMMON_DIR", "GIT_INTERNAL_SUPER_PREFIX", "GIT_REF_PARANOIA",
 	"GIT_NAMESPACE", "GIT_QUARANTINE_PATH", "GIT_REFLOG_ACTION",
 	"GIT_LITERAL_PATHSPECS", "GIT_GLOB_PATHSPECS", "GIT_NOGLOB_PATHSPECS", "GIT_ICASE_PATHSPECS",
-	"GIT_EXTERNAL_DIFF", "GIT_DIFF_OPTS", "GIT_ATTR_SOURCE", "GIT_DEFAULT_HASH", "GIT_TRACE", "GIT_TRACE2",
+	"GIT_EXTERNAL_DIFF", "GIT_DIFF_OPTS", "GIT_ATTR_SOURCE", "GIT_DEFAULT_HASH",
 	"GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "GIT_TERMINAL_PROMPT", "GIT_OPTIONAL_LOCKS", "LC_ALL", "LANGUAGE",
 	"GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE", "GIT_ASKPASS", "SSH_ASKPASS",
 }
+
+// localEnvPrefixes begin further ones: settings by number, and tracing, which
+// would be taken for error output.
+var localEnvPrefixes = []string{"GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_", "GIT_TRACE"}
 
 // cleanEnv drops what must not reach git and sets what each command needs.
 func cleanEnv(environ []string) []string {
 	env := slices.DeleteFunc(slices.Clone(environ), func(kv string) bool {
 		key, _, _ := strings.Cut(kv, "=")
-		return slices.Contains(localEnv, key) || strings.HasPrefix(key, "GIT_CONFIG_KEY_") || strings.HasPrefix(key, "GIT_CONFIG_VALUE_")
+		prefixed := func(prefix string) bool { return strings.HasPrefix(key, prefix) }
+		return slices.Contains(localEnv, key) || slices.ContainsFunc(localEnvPrefixes, prefixed)
 	})
 	return append(env, "LC_ALL=C", "GIT_TERMINAL_PROMPT=0", "GIT_EDITOR=true", "GIT_SEQUENCE_EDITOR=true",
 		"GIT_MERGE_AUTOEDIT=no", "GIT_ASKPASS=true", "SSH_ASKPASS_REQUIRE=never")
@@ -203,7 +208,9 @@ func execute(ctx context.Context, p process) (code int, stderr string, err error
 		cmd.Stdout = tail
 	}
 	cmd.ExtraFiles = p.inherit
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	// A session of its own is a process group of its own, and no terminal that
+	// something like ssh could ask on and be stopped for asking.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
 	cmd.WaitDelay = killGrace
 	if err := cmd.Start(); err != nil {

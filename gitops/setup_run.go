@@ -35,11 +35,12 @@ var quietEnv = []string{
 
 // setupStep is one command of a set-up.
 type setupStep struct {
-	// argv is the command as it is shown; program is what is run for it.
-	argv    []string
-	program string
-	dir     string
-	env     []string
+	argv []string
+	dir  string
+	env  []string
+	// lock is the lock file that asked for it, "" for a command of the
+	// operator's.
+	lock string
 	// together is true where the steps after it need it to succeed.
 	together bool
 }
@@ -51,8 +52,7 @@ func (r *Repository) setupEnv(own []string) []string {
 	return slices.Concat(r.git.env, quietEnv, own)
 }
 
-// planSteps returns the commands that the options ask for. What can't be run
-// is a warning.
+// planSteps returns the commands that the options ask for.
 func planSteps(q setupRequest, env []string) (steps []setupStep, warnings []string) {
 	if len(q.options.Commands) == 0 && !q.options.Install {
 		return nil, nil
@@ -75,29 +75,22 @@ func planSteps(q setupRequest, env []string) (steps []setupStep, warnings []stri
 	}
 	for _, folder := range folders {
 		for _, in := range detectInstalls(root, folder) {
-			s := setupStep{argv: in.argv, dir: filepath.Join(q.directory, filepath.FromSlash(folder)), env: slices.Concat(env, in.env)}
-			if s.program, err = lookProgram(in.argv[0], s.dir, env); err != nil {
-				warnings = append(warnings, fmt.Sprintf("%s asks for %q, but %s was not found, so those dependencies are not installed; install %s and run it in the worktree",
-					path.Join(folder, in.lock), s, in.argv[0], in.argv[0]))
-				continue
-			}
-			steps = append(steps, s)
+			steps = append(steps, setupStep{
+				argv: in.argv, env: slices.Concat(env, in.env), lock: path.Join(folder, in.lock),
+				dir: filepath.Join(q.directory, filepath.FromSlash(folder)),
+			})
 		}
 	}
-	return steps, warnings
+	return steps, nil
 }
 
+// planCommands returns the operator's commands up to the first empty one.
 func planCommands(q setupRequest, env []string) (steps []setupStep, warnings []string) {
 	for _, argv := range q.options.Commands {
 		if len(argv) == 0 || argv[0] == "" {
-			return steps, append(warnings, "a set-up command is empty, it and those after it were not run; correct the settings")
+			return steps, []string{"a set-up command is empty, it and those after it were not run; correct the settings"}
 		}
-		s := setupStep{argv: argv, dir: q.workDirectory(), env: env, together: true}
-		var err error
-		if s.program, err = lookProgram(argv[0], s.dir, env); err != nil {
-			return steps, append(warnings, fmt.Sprintf("the set-up command %q can't be run: %s; it and those after it were not run", s, rootCause(err)))
-		}
-		steps = append(steps, s)
+		steps = append(steps, setupStep{argv: argv, dir: q.workDirectory(), env: env, together: true})
 	}
 	return steps, nil
 }
@@ -136,14 +129,10 @@ func lookupEnv(env []string, key string) string {
 // runSteps runs the steps in order.
 func runSteps(ctx context.Context, q setupRequest, steps []setupStep, timeout time.Duration) (warnings []string) {
 	for i, s := range steps {
-		q.tell(workspace.PhaseInstall, "Running "+oneLine(s.String()))
-		code, output, err := execute(ctx, process{
-			path: s.program, args: s.argv[1:], dir: s.dir, env: s.env, inherit: q.inherit,
-		})
-		if err == nil && code == 0 {
+		w := runStep(ctx, q, s, timeout)
+		if w == "" {
 			continue
 		}
-		w := stepFailure(s, code, output, err, timeout)
 		if rest := steps[i+1:]; len(rest) > 0 && (s.together || ctx.Err() != nil) {
 			names := make([]string, len(rest))
 			for j, r := range rest {
@@ -154,6 +143,27 @@ func runSteps(ctx context.Context, q setupRequest, steps []setupStep, timeout ti
 		warnings = append(warnings, w)
 	}
 	return warnings
+}
+
+// runStep runs one step and returns a warning unless it succeeded. The
+// program is looked for only now: a step before it may have made it.
+func runStep(ctx context.Context, q setupRequest, s setupStep, timeout time.Duration) string {
+	program, err := lookProgram(s.argv[0], s.dir, s.env)
+	if err != nil && s.lock != "" && errors.Is(err, exec.ErrNotFound) {
+		return fmt.Sprintf("%s asks for %q, but %s was not found, so those dependencies are not installed; install %s and run it in the worktree",
+			s.lock, s, s.argv[0], s.argv[0])
+	}
+	if err != nil {
+		return fmt.Sprintf("%q can't be run: %s; correct the settings or run it in the worktree", s, rootCause(err))
+	}
+	q.tell(workspace.PhaseInstall, "Running "+oneLine(s.String()))
+	code, output, err := execute(ctx, process{
+		path: program, args: s.argv[1:], dir: s.dir, env: s.env, inherit: q.inherit,
+	})
+	if err == nil && code == 0 {
+		return ""
+	}
+	return stepFailure(s, code, output, err, timeout)
 }
 
 // stepFailure says what became of a step that failed, with the end of its
