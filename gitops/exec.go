@@ -36,7 +36,7 @@ type GitError struct {
 	Err error
 }
 
-// Error names the command and the last line that git wrote.
+// Error names the command and what git complained of.
 func (e *GitError) Error() string {
 	what := "git"
 	if len(e.Args) > 0 {
@@ -45,7 +45,7 @@ func (e *GitError) Error() string {
 	if e.Err != nil && e.ExitCode < 0 {
 		return what + ": " + e.Err.Error()
 	}
-	if line := lastLine(e.Stderr); line != "" {
+	if line := complaint(e.Stderr); line != "" {
 		return what + ": " + line
 	}
 	return fmt.Sprintf("%s: exit code %d", what, e.ExitCode)
@@ -147,6 +147,13 @@ func cleanEnv(environ []string) []string {
 // *GitError; its output so far is returned with it. A cancelled context ends
 // the whole process group.
 func (g *git) run(ctx context.Context, c command) ([]byte, error) {
+	var stdout bytes.Buffer
+	err := g.stream(ctx, c, &stdout)
+	return stdout.Bytes(), err
+}
+
+// stream is run for output that is taken as it comes.
+func (g *git) stream(ctx context.Context, c command, stdout io.Writer) error {
 	argv := []string{"-C", c.dir, "-c", "gc.auto=0", "-c", "maintenance.auto=false"}
 	for _, kv := range c.config {
 		argv = append(argv, "-c", kv)
@@ -158,15 +165,14 @@ func (g *git) run(ctx context.Context, c command) ([]byte, error) {
 	if len(c.env) > 0 {
 		env = append(slices.Clone(env), c.env...)
 	}
-	var stdout bytes.Buffer
 	code, stderr, err := execute(ctx, process{
 		path: g.path, args: append(argv, c.args...), env: env,
-		stdin: c.stdin, stdout: &stdout, progress: c.progress, inherit: c.inherit, timeout: c.timeout,
+		stdin: c.stdin, stdout: stdout, progress: c.progress, inherit: c.inherit, timeout: c.timeout,
 	})
 	if err != nil || code != 0 {
-		return stdout.Bytes(), &GitError{Args: c.args, ExitCode: code, Stderr: stderr, Err: err}
+		return &GitError{Args: c.args, ExitCode: code, Stderr: stderr, Err: err}
 	}
-	return stdout.Bytes(), nil
+	return nil
 }
 
 // line runs a git command and returns its output without the final newline.
@@ -252,6 +258,17 @@ func (w *tailWriter) String() string {
 	return strings.TrimSpace(strings.ToValidUTF8(string(w.buf), "\uFFFD"))
 }
 
+// complaint returns the line that says best what went wrong: the last that git
+// marks as an error, which advice may follow, or else the last.
+func complaint(stderr string) string {
+	for _, line := range slices.Backward(strings.Split(stderr, "\n")) {
+		if strings.HasPrefix(line, "fatal: ") || strings.HasPrefix(line, "error: ") {
+			return strings.TrimSpace(line)
+		}
+	}
+	return lastLine(stderr)
+}
+
 // lastLine returns the last line of text that isn't blank.
 func lastLine(text string) string {
 	text = strings.TrimSpace(text)
@@ -278,7 +295,7 @@ func failure(op, message, hint string, err error) error {
 		code = workspace.ErrPermissionDenied
 	}
 	if g, ok := errors.AsType[*GitError](err); ok && g.Err == nil {
-		if line := lastLine(g.Stderr); line != "" {
+		if line := complaint(g.Stderr); line != "" {
 			message += ": git says: " + line
 		}
 	} else if code == workspace.ErrGitFailed || code == workspace.ErrPermissionDenied {

@@ -28,7 +28,8 @@ type Options struct {
 }
 
 // Repository reads git repositories, any number of them. It is safe for
-// concurrent use and keeps no state but the locks it holds.
+// concurrent use, and keeps nothing but the locks it holds and a bounded
+// number of comparisons of commits.
 type Repository struct {
 	git          *git
 	home         string
@@ -36,7 +37,10 @@ type Repository struct {
 	lockTimeout  time.Duration
 	now          func() time.Time
 	locks        repoLocks
+	relations    relationCache
 }
+
+var _ workspace.Repository = (*Repository)(nil)
 
 // New returns a Repository. The error has the code git_failed where there is
 // no git program, and internal where Home is empty.

@@ -1,0 +1,143 @@
+package gitops
+
+import (
+	"bytes"
+	"encoding/binary"
+)
+
+// hiddenFlags are the index entries that git status doesn't look at.
+type hiddenFlags struct {
+	// assumed are marked assume-unchanged.
+	assumed []string
+	// skipped are marked skip-worktree, mostly by a sparse checkout.
+	skipped []string
+}
+
+const (
+	indexHeader    = 12
+	indexStat      = 40 // what stands before the object id of an entry
+	indexIDLength  = 20
+	flagAssumed    = 0x8000
+	flagExtended   = 0x4000
+	flagSkipped    = 0x4000 // in the extended flags
+	flagNameLength = 0x0fff
+)
+
+// scanIndex finds the hidden entries of an index file with SHA-1 ids. ok is
+// false where git has to be asked: for a split or a sparse index, which don't
+// have all entries in them, and for one that isn't understood.
+func scanIndex(data []byte) (flags hiddenFlags, ok bool) {
+	if len(data) < indexHeader+indexIDLength || string(data[:4]) != "DIRC" {
+		return flags, false
+	}
+	version := binary.BigEndian.Uint32(data[4:])
+	count := binary.BigEndian.Uint32(data[8:])
+	if version < 2 || version > 4 {
+		return flags, false
+	}
+	s := indexScanner{data: data[:len(data)-indexIDLength], at: indexHeader, version: version}
+	for range count {
+		if !s.entry(&flags) {
+			return hiddenFlags{}, false
+		}
+	}
+	return flags, s.complete()
+}
+
+type indexScanner struct {
+	data    []byte
+	at      int
+	version uint32
+	name    []byte
+}
+
+// entry reads one entry and notes it where it is hidden.
+func (s *indexScanner) entry(into *hiddenFlags) bool {
+	start := s.at
+	s.at += indexStat + indexIDLength + 2
+	if s.at > len(s.data) {
+		return false
+	}
+	flags := binary.BigEndian.Uint16(s.data[s.at-2:])
+	skipped := false
+	if flags&flagExtended != 0 {
+		if s.version < 3 || s.at+2 > len(s.data) {
+			return false
+		}
+		skipped = binary.BigEndian.Uint16(s.data[s.at:])&flagSkipped != 0
+		s.at += 2
+	}
+	if !s.readName(start, int(flags&flagNameLength)) {
+		return false
+	}
+	if flags&flagAssumed != 0 {
+		into.assumed = append(into.assumed, string(s.name))
+	}
+	if skipped {
+		into.skipped = append(into.skipped, string(s.name))
+	}
+	return true
+}
+
+// readName reads the entry's name and goes to the next entry.
+func (s *indexScanner) readName(start, length int) bool {
+	if s.version == 4 {
+		return s.readCompressed()
+	}
+	if length == flagNameLength {
+		length = bytes.IndexByte(s.data[s.at:], 0)
+	}
+	if length < 0 || s.at+length > len(s.data) {
+		return false
+	}
+	s.name = s.data[s.at : s.at+length]
+	s.at += length
+	// One to eight NULs make the entry's length a multiple of eight.
+	s.at += 8 - (s.at-start)%8
+	return s.at <= len(s.data)
+}
+
+// readCompressed reads a name of version 4: how much of the name before it
+// falls away, and what comes instead.
+func (s *indexScanner) readCompressed() bool {
+	strip := 0
+	for i := 0; ; i++ {
+		if s.at >= len(s.data) || i > 4 {
+			return false
+		}
+		b := s.data[s.at]
+		s.at++
+		if i > 0 {
+			strip++
+		}
+		strip = strip<<7 | int(b&0x7f)
+		if b&0x80 == 0 {
+			break
+		}
+	}
+	end := bytes.IndexByte(s.data[s.at:], 0)
+	if end < 0 || strip > len(s.name) {
+		return false
+	}
+	kept := s.name[:len(s.name)-strip]
+	s.name = append(bytes.Clone(kept), s.data[s.at:s.at+end]...)
+	s.at += end + 1
+	return true
+}
+
+// complete reports whether the extensions say that all entries are in this
+// file, each as a file's.
+func (s *indexScanner) complete() bool {
+	for s.at < len(s.data) {
+		if s.at+8 > len(s.data) {
+			return false
+		}
+		signature := string(s.data[s.at : s.at+4])
+		size := uint64(binary.BigEndian.Uint32(s.data[s.at+4:]))
+		if signature == "link" || signature == "sdir" || uint64(s.at)+8+size > uint64(len(s.data)) {
+			return false
+		}
+		s.at += 8 + int(size)
+	}
+	return true
+}

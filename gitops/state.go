@@ -1,0 +1,224 @@
+package gitops
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/threadtree/threadtree/workspace"
+)
+
+// States finds out the state of each worktree, as many at once as Go may use
+// processors, and calls each once a query, one call at a time, as soon as a
+// state is known. A worktree that takes longer than Options.StateTimeout has
+// the rest of its state unknown. The error is that of a repository that can't
+// be read, or of ctx; after it each isn't called any more.
+func (r *Repository) States(ctx context.Context, p workspace.Project, queries []workspace.StateQuery, each func(int, workspace.State)) error {
+	if len(queries) == 0 {
+		return nil
+	}
+	c, err := r.newComparer(ctx, p)
+	if err != nil {
+		return withOp("list", failure("list", "the state of the worktrees could not be found out", "", err))
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var group sync.WaitGroup
+	defer group.Wait()
+	defer cancel()
+
+	type result struct {
+		i     int
+		state workspace.State
+	}
+	next, results := make(chan int), make(chan result)
+	for range min(runtime.GOMAXPROCS(0), len(queries)) {
+		group.Go(func() {
+			for i := range next {
+				select {
+				case results <- result{i, r.state(ctx, c, queries[i])}:
+				case <-ctx.Done():
+					return
+				}
+			}
+		})
+	}
+	group.Go(func() {
+		defer close(next)
+		for i := range queries {
+			select {
+			case next <- i:
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+	for range queries {
+		select {
+		case res := <-results:
+			// What was cut short by the end of ctx is no result.
+			if ctx.Err() == nil {
+				each(res.i, res.state)
+				continue
+			}
+		case <-ctx.Done():
+		}
+		return failure("list", "the state of the worktrees could not be found out", "try again", ctx.Err())
+	}
+	return nil
+}
+
+// looker finds out the state of one worktree.
+type looker struct {
+	r      *Repository
+	c      *comparer
+	w      workspace.Worktree
+	gitDir string
+	state  workspace.State
+}
+
+// unknown notes what could not be found out, and why.
+func (l *looker) unknown(what, why string) {
+	l.state.Unknown = append(l.state.Unknown, what+" not known, because "+why)
+}
+
+// because is because with the time that was allowed.
+func (l *looker) because(ctx context.Context, err error) string {
+	if ctx.Err() != nil {
+		return fmt.Sprintf("it took longer than %s", l.r.stateTimeout)
+	}
+	return because(err)
+}
+
+func (r *Repository) state(ctx context.Context, c *comparer, q workspace.StateQuery) workspace.State {
+	ctx, cancel := context.WithTimeout(ctx, r.stateTimeout)
+	defer cancel()
+	l := &looker{r: r, c: c, w: q.Worktree, gitDir: c.project.ID}
+	if !q.Worktree.Main {
+		if q.Worktree.Admin == "" {
+			l.unknown("its state", "the worktree has no entry in the repository")
+			return l.state
+		}
+		l.gitDir = filepath.Join(c.project.ID, "worktrees", q.Worktree.Admin)
+	}
+	l.state.Operation = operation(l.gitDir)
+	l.compare(ctx, q.Base)
+	l.activity(ctx)
+	l.changes(ctx)
+	return l.state
+}
+
+// compare finds out how HEAD stands to the base. It may take half of the
+// time, so that some is left to look at the files.
+func (l *looker) compare(ctx context.Context, base string) {
+	ctx, cancel := context.WithTimeout(ctx, l.r.stateTimeout/2)
+	defer cancel()
+	s := l.c.side(ctx, base)
+	l.state.Default = l.w.Branch != "" && (l.w.Branch == l.c.main || l.w.Branch == s.branch)
+	const what = "ahead, behind and merged"
+	switch {
+	case l.w.Head == "" && l.w.Broken != "":
+		l.unknown(what, l.w.Broken)
+		return
+	case l.w.Head == "":
+		l.unknown(what, "there is no commit yet")
+		return
+	case s.unknown != "":
+		l.unknown(what, s.unknown)
+		return
+	}
+	rel, err := l.c.relation(ctx, s.sha, l.w.Head)
+	if err != nil {
+		l.unknown(what, l.because(ctx, err))
+		return
+	}
+	l.state.Ahead, l.state.Behind, l.state.Merged = &rel.ahead, &rel.behind, rel.merged
+	if rel.merged == nil {
+		l.unknown("merged", rel.unknown)
+	}
+}
+
+// activity finds out when something was last done: a commit, or a change of
+// the index or of HEAD.
+func (l *looker) activity(ctx context.Context) {
+	var newest time.Time
+	for _, file := range []string{"index", "HEAD", "logs/HEAD"} {
+		if info, err := os.Stat(filepath.Join(l.gitDir, file)); err == nil && info.ModTime().After(newest) {
+			newest = info.ModTime()
+		}
+	}
+	if l.w.Head != "" {
+		made, err := l.c.refs.committed(ctx, l.w.Head)
+		if err != nil {
+			l.unknown("the time of the last commit", l.because(ctx, err))
+		}
+		if made.After(newest) {
+			newest = made
+		}
+	}
+	if newest.IsZero() {
+		l.unknown("the last activity", "the worktree has neither a commit nor an index")
+		return
+	}
+	newest = newest.UTC()
+	l.state.LastActivity = &newest
+}
+
+// changes finds out what isn't committed.
+func (l *looker) changes(ctx context.Context) {
+	const what = "uncommitted work"
+	if why := l.absent(); why != "" {
+		l.unknown(what, why)
+		return
+	}
+	report, err := l.r.status(ctx, l.gitDir, l.w.Directory, "normal")
+	if err != nil {
+		l.unknown(what, l.because(ctx, err))
+		return
+	}
+	n := report.counts()
+	hidden, err := l.r.hiddenEdits(ctx, l.gitDir, l.w.Directory)
+	for _, path := range hidden {
+		if !report.has(path) {
+			n.modified++
+		}
+	}
+	l.state.Staged, l.state.Modified, l.state.Conflicted, l.state.Untracked = &n.staged, &n.modified, &n.conflicted, &n.untracked
+	dirty := n.staged+n.modified+n.conflicted+n.untracked > 0
+	if err != nil {
+		l.unknown("edits of files marked assume-unchanged or skip-worktree", l.because(ctx, err))
+		if !dirty {
+			return
+		}
+	}
+	l.state.Dirty = &dirty
+}
+
+// absent says why there is no working copy to look at, "" if there is one.
+func (l *looker) absent() string {
+	switch {
+	case l.w.Missing:
+		return "the directory is missing"
+	case l.w.Directory == "":
+		return l.w.Broken
+	case l.w.Main:
+		return ""
+	}
+	// Looked at anew: git would go on to the repository around a directory
+	// that has lost its .git.
+	dotGit := filepath.Join(l.w.Directory, ".git")
+	target, err := readGitFile(dotGit)
+	switch {
+	case isAbsent(err):
+		return fmt.Sprintf("there is no working copy at %s", l.w.Directory)
+	case err != nil:
+		return strings.TrimSpace(fmt.Sprintf("%s can't be read: %v", dotGit, err))
+	case !samePlace(target, l.gitDir):
+		return fmt.Sprintf("%s belongs to another repository or worktree", l.w.Directory)
+	}
+	return ""
+}
