@@ -68,12 +68,12 @@ func TestCopyOddNames(t *testing.T) {
 	t.Parallel()
 	c := newSetupCase(t, map[string]string{".gitignore": "*.key\n", includeFile: "*.key\n!drop\\ me\\ .key\n"})
 	c.put(map[string]string{
-		"a b.key": "1", ":(top)x.key": "2", ":y.key": "3", "new\nline.key": "4", "-n.key": "5",
+		"a b.key": "1", ":(top)x.key": "2", ":y.key": "3", ":(bad)z.key": "11", "new\nline.key": "4", "-n.key": "5",
 		"\xff\xfe.key": "6", "drop me .key": "7", "ü/ö.key": "8", `q"uote.key`: "9", `back\slash.key`: "10",
 	})
 	c.fresh()
 	wantNone(t, c.copyFiles())
-	c.wantUntracked("a b.key=1", ":(top)x.key=2", ":y.key=3", "new\nline.key=4", "-n.key=5",
+	c.wantUntracked("a b.key=1", ":(top)x.key=2", ":y.key=3", ":(bad)z.key=11", "new\nline.key=4", "-n.key=5",
 		"\xff\xfe.key=6", "ü/ö.key=8", `q"uote.key=9`, `back\slash.key=10`)
 }
 

@@ -36,48 +36,73 @@ func (r *Repository) changes(ctx context.Context, q setupRequest) (map[string]st
 
 // restoreTracked puts the tracked files that the set-up changed back to what
 // HEAD has, so that a thread doesn't begin with changes that it didn't make.
-// Files that were changed before are left alone.
-func (r *Repository) restoreTracked(ctx context.Context, q setupRequest, before map[string]string) []string {
+// Files that were changed before are left alone, and so are new ones.
+func (r *Repository) restoreTracked(ctx context.Context, q setupRequest, before map[string]string) (warnings []string) {
 	after, err := r.changes(ctx, q)
 	if err != nil {
 		return []string{"whether the set-up changed tracked files is not known: " + err.Error()}
 	}
-	var restorable, added, untracked []string
+	left := since(before, after)
+	if changed := left.tracked; len(changed) > 0 {
+		restoreErr := r.restore(ctx, q, changed)
+		// What stood in the place of a tracked file is gone now.
+		if after, err = r.changes(ctx, q); err != nil {
+			return []string{"the set-up changed tracked files, and whether they were restored is not known: " + nameSome(changed)}
+		}
+		left = since(before, after)
+		restored := slices.DeleteFunc(changed, func(path string) bool { return slices.Contains(left.tracked, path) })
+		if len(restored) > 0 {
+			warnings = append(warnings, "the set-up changed tracked files, they were put back to what the commit has: "+
+				nameSome(restored)+"; update them in a commit if the change was right")
+		}
+		if len(left.tracked) > 0 {
+			warnings = append(warnings, "the set-up changed tracked files that could not be restored"+because(restoreErr)+": "+
+				nameSome(left.tracked)+"; look at git diff there before committing")
+		}
+	}
+	if len(left.added) > 0 {
+		warnings = append(warnings, "the set-up added files to the index, they were left there: "+nameSome(left.added))
+	}
+	if len(left.untracked) > 0 {
+		warnings = append(warnings, "the set-up made files that git does not ignore, they were left there: "+nameSome(left.untracked))
+	}
+	return warnings
+}
+
+func because(err error) string {
+	if err == nil {
+		return ""
+	}
+	return " (" + err.Error() + ")"
+}
+
+// newChanges are paths that differ from HEAD and didn't before.
+type newChanges struct{ tracked, added, untracked []string }
+
+func since(before, after map[string]string) (n newChanges) {
 	for path, state := range after {
 		switch {
 		case before[path] != "":
 		case state == "??":
-			untracked = append(untracked, path)
+			n.untracked = append(n.untracked, path)
 		case state[0] == 'A':
-			added = append(added, path)
+			n.added = append(n.added, path)
 		default:
-			restorable = append(restorable, path)
+			n.tracked = append(n.tracked, path)
 		}
 	}
-	var warnings []string
-	if len(added) > 0 {
-		warnings = append(warnings, "the set-up added files to the index, they were left there: "+nameSome(added))
-	}
-	if len(untracked) > 0 {
-		warnings = append(warnings, "the set-up made files that git does not ignore, they were left there: "+nameSome(untracked))
-	}
-	if len(restorable) == 0 {
-		return warnings
-	}
-	slices.Sort(restorable)
-	_, err = r.git.run(ctx, command{
+	return n
+}
+
+func (r *Repository) restore(ctx context.Context, q setupRequest, paths []string) error {
+	_, err := r.git.run(ctx, command{
 		dir:     q.directory,
 		args:    []string{"restore", "--source=HEAD", "--staged", "--worktree", "--pathspec-from-file=-", "--pathspec-file-nul"},
 		write:   true,
 		env:     []string{"GIT_LITERAL_PATHSPECS=1"},
-		stdin:   strings.NewReader(strings.Join(restorable, "\x00") + "\x00"),
+		stdin:   strings.NewReader(strings.Join(paths, "\x00") + "\x00"),
 		inherit: q.inherit,
 		timeout: restoreTimeout,
 	})
-	if err != nil {
-		return append(warnings, "the set-up changed tracked files, and they could not be restored ("+err.Error()+
-			"): "+nameSome(restorable)+"; look at git diff there before committing")
-	}
-	return append(warnings, "the set-up changed tracked files, they were put back to what the commit has: "+
-		nameSome(restorable)+"; update them in a commit if the change was right")
+	return err
 }
