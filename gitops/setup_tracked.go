@@ -56,7 +56,7 @@ func (r *Repository) restoreTracked(ctx context.Context, q setupRequest, before 
 				nameSome(restored)+"; update them in a commit if the change was right")
 		}
 		if len(left.tracked) > 0 {
-			warnings = append(warnings, "the set-up changed tracked files that could not be restored"+because(restoreErr)+": "+
+			warnings = append(warnings, "the set-up changed tracked files that could not be restored"+inBrackets(restoreErr)+": "+
 				nameSome(left.tracked)+"; look at git diff there before committing")
 		}
 	}
@@ -69,7 +69,7 @@ func (r *Repository) restoreTracked(ctx context.Context, q setupRequest, before 
 	return warnings
 }
 
-func because(err error) string {
+func inBrackets(err error) string {
 	if err == nil {
 		return ""
 	}
