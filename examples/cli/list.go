@@ -1,0 +1,219 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/threadtree/threadtree/workspace"
+)
+
+type listCommand struct {
+	Repo string `name:"repo" required:"" placeholder:"DIR" help:"A directory of the repository."`
+}
+
+// Run shows the rows of a project.
+func (c *listCommand) Run(ctx context.Context, a *app) error {
+	project, err := directory("repo", c.Repo)
+	if err != nil {
+		return err
+	}
+	return a.with(ctx, func(m *workspace.Manager) error {
+		rows, err := m.List(ctx, workspace.ListOptions{Project: project})
+		if err != nil {
+			return err
+		}
+		if a.opts.JSON {
+			return a.printJSON(rowsOf(rows))
+		}
+		return a.print(a.rows(rows, project))
+	})
+}
+
+// rows draws the list: one line a row with what fits in columns, and below it
+// the directory and what else there is to say.
+func (a *app) rows(rows []workspace.Row, project string) string {
+	if len(rows) == 0 {
+		if a.opts.Quiet {
+			return ""
+		}
+		return fmt.Sprintf("%s has no linked worktrees, and no thread has a workspace of it.\n", a.path(project))
+	}
+	t := table{{"THREAD", "BRANCH", "ACTIVE", "STATE"}}
+	for _, row := range rows {
+		t = append(t, []string{threadOf(row), branchOf(row), activityOf(row, a.now()), strings.Join(stateOf(row), ", ")})
+	}
+	lines := t.lines(a.width)
+	var b strings.Builder
+	b.WriteString(lines[0])
+	for i, row := range rows {
+		b.WriteString(lines[i+1])
+		if dir := row.Directory(); dir != "" {
+			b.WriteString("  " + a.path(dir) + "\n")
+		}
+		for _, note := range notesOf(row) {
+			b.WriteString(a.hang("  ! ", note))
+		}
+	}
+	return b.String()
+}
+
+func threadOf(row workspace.Row) string {
+	if row.Workspace == nil {
+		return "-"
+	}
+	return visible(row.Workspace.ThreadID)
+}
+
+// branchOf is what is checked out now; where that is not known, or is a rebase
+// of it, what the record says.
+func branchOf(row workspace.Row) string {
+	switch {
+	case row.Workspace != nil && row.State.Operation == "rebase":
+		return visible(row.Workspace.Branch)
+	case row.Worktree != nil && row.Worktree.Detached:
+		return "(at " + short(row.Worktree.Head) + ")"
+	case row.Worktree != nil && row.Worktree.Branch != "":
+		return visible(row.Worktree.Branch)
+	case row.Workspace != nil && row.Workspace.Branch != "":
+		return visible(row.Workspace.Branch)
+	}
+	return "-"
+}
+
+func activityOf(row workspace.Row, now time.Time) string {
+	switch {
+	case row.State.LastActivity != nil:
+		return ago(*row.State.LastActivity, now)
+	case row.Workspace != nil && !row.Workspace.CreatedAt.IsZero():
+		return ago(row.Workspace.CreatedAt, now)
+	}
+	return "-"
+}
+
+// stateOf says in a few words each how a row stands.
+func stateOf(row workspace.Row) []string {
+	var words []string
+	switch w := row.Workspace; {
+	case w == nil:
+		words = append(words, "no thread's ("+string(row.Source)+")")
+	case w.Status == workspace.StatusError:
+		return append(words, "failed")
+	case w.Status == workspace.StatusPending:
+		return append(words, pendingOf(row))
+	case w.Provider == workspace.ProviderAdopted:
+		words = append(words, "adopted")
+	}
+	if row.Missing {
+		return append(words, "missing")
+	}
+	if wt := row.Worktree; wt != nil {
+		words = append(words, placeOf(*wt)...)
+	}
+	words = append(words, workOf(row.State)...)
+	if row.Deletable {
+		words = append(words, "can be deleted")
+	}
+	return words
+}
+
+func pendingOf(row workspace.Row) string {
+	switch row.Liveness {
+	case workspace.Alive:
+		return "being made"
+	case workspace.Orphaned:
+		return "interrupted, a process of it still runs"
+	case workspace.Dead:
+		return "interrupted"
+	}
+	if row.Workspace.Attempt.ID == "" {
+		return "stale"
+	}
+	return "being made on " + visible(row.Workspace.Attempt.Host)
+}
+
+// placeOf says what git has noted about a worktree.
+func placeOf(wt workspace.Worktree) []string {
+	var words []string
+	switch {
+	case wt.Broken != "":
+		words = append(words, "damaged")
+	case wt.Prunable != "":
+		words = append(words, "prunable")
+	case wt.Spare:
+		words = append(words, "spare")
+	}
+	if wt.Locked {
+		words = append(words, "locked"+bracketed("", visible(wt.LockReason)))
+	}
+	return words
+}
+
+// workOf says how the work in a worktree stands.
+func workOf(s workspace.State) []string {
+	var words []string
+	if s.Operation != "" {
+		words = append(words, s.Operation+" under way")
+	}
+	switch {
+	case s.Dirty == nil:
+	case *s.Dirty:
+		words = append(words, "dirty"+bracketed("", countsOf(s)))
+	default:
+		words = append(words, "clean")
+	}
+	if s.Default {
+		return words
+	}
+	merged := s.Merged != nil && *s.Merged
+	if s.Ahead != nil && *s.Ahead > 0 && !merged {
+		words = append(words, fmt.Sprintf("%d ahead", *s.Ahead))
+	}
+	if s.Behind != nil && *s.Behind > 0 {
+		words = append(words, fmt.Sprintf("%d behind", *s.Behind))
+	}
+	if merged && s.Ahead != nil && *s.Ahead > 0 {
+		words = append(words, "merged")
+	}
+	return words
+}
+
+func countsOf(s workspace.State) string {
+	var counts []string
+	for _, c := range []struct {
+		n    *int
+		what string
+	}{{s.Conflicted, "conflicted"}, {s.Staged, "staged"}, {s.Modified, "modified"}, {s.Untracked, "untracked"}} {
+		if c.n != nil && *c.n > 0 {
+			counts = append(counts, fmt.Sprintf("%d %s", *c.n, c.what))
+		}
+	}
+	return strings.Join(counts, ", ")
+}
+
+// notesOf are sentences about a row that don't fit into a column.
+func notesOf(row workspace.Row) []string {
+	var notes []string
+	if w := row.Workspace; w != nil {
+		if w.Status == workspace.StatusError {
+			notes = append(notes, w.Error)
+		}
+		if row.Liveness == workspace.Dead {
+			notes = append(notes, "its maker died; reconcile, or create it again")
+		}
+		if w.Status == workspace.StatusPending && w.Attempt.ID == "" {
+			notes = append(notes, "another program recorded that it is being made, and whether it still is can't be told")
+		}
+	}
+	if row.Worktree != nil && row.Worktree.Broken != "" {
+		notes = append(notes, row.Worktree.Broken)
+	}
+	for _, other := range row.SharedWith {
+		notes = append(notes, "thread "+other+" works in the same directory")
+	}
+	for _, unknown := range row.State.Unknown {
+		notes = append(notes, "not known: "+unknown)
+	}
+	return notes
+}

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+
+	"github.com/threadtree/threadtree/gitops"
+	"github.com/threadtree/threadtree/store/sqlite"
+	"github.com/threadtree/threadtree/workspace"
+)
+
+// with opens the database, puts the manager together and calls f with it.
+func (a *app) with(ctx context.Context, f func(*workspace.Manager) error) (err error) {
+	if a.opts.DB == "" || a.opts.Home == "" {
+		return &usageError{"the home directory of this user is not known: give --db and --home"}
+	}
+	if a.opts.Provider == workspace.ProviderOpenCode {
+		return &workspace.Error{
+			Code:    workspace.ErrProviderUnavailable,
+			Message: "this program knows no OpenCode provider yet; nothing was done",
+			Hint:    "use --provider git",
+		}
+	}
+	db, err := filepath.Abs(a.opts.DB)
+	if err != nil {
+		return err
+	}
+	home, err := filepath.Abs(a.opts.Home)
+	if err != nil {
+		return err
+	}
+	repository, err := gitops.New(gitops.Options{Home: home})
+	if err != nil {
+		return err
+	}
+	locks, err := gitops.NewAttemptLocks(filepath.Join(home, "locks"), "")
+	if err != nil {
+		return err
+	}
+	git := gitops.NewProvider(repository, gitops.ProviderOptions{
+		// What --setup allows, and nothing of it without the flag.
+		Setup: gitops.SetupOptions{Copy: true, Install: true},
+	})
+	store, err := sqlite.Open(ctx, db)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	manager, err := workspace.NewManager(workspace.Config{
+		Store: store, Repository: repository, Locker: locks, Provider: a.provider(git),
+	})
+	if err != nil {
+		return err
+	}
+	return f(manager)
+}
+
+// provider is git's, which under auto says on each workspace that it stood in.
+func (a *app) provider(git workspace.Provider) workspace.Provider {
+	if a.opts.Provider == "auto" {
+		return &standIn{git}
+	}
+	return git
+}
+
+// standIn is git in OpenCode's place.
+type standIn struct{ workspace.Provider }
+
+// Create makes the workspace and warns that it is not OpenCode's.
+func (s *standIn) Create(ctx context.Context, req workspace.CreateRequest) (workspace.Created, error) {
+	created, err := s.Provider.Create(ctx, req)
+	if err == nil {
+		created.Warnings = append(created.Warnings, "OpenCode is not to be had in this program: git made the workspace")
+	}
+	return created, err
+}
+
+// directory returns a directory as it is remembered: spelled as the caller
+// did, but independent of where the caller stood.
+func directory(flag, given string) (string, error) {
+	if given == "" {
+		return "", &workspace.Error{
+			Code:    workspace.ErrNotFound,
+			Message: "the directory given with --" + flag + " is empty; nothing was changed",
+			Hint:    "name a directory, or . for this one",
+		}
+	}
+	abs, err := filepath.Abs(given)
+	if err != nil {
+		return "", &workspace.Error{Code: workspace.ErrNotFound, Message: "this directory is not known: " + err.Error(), Err: err}
+	}
+	return abs, nil
+}
