@@ -1,0 +1,354 @@
+package gitops
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/threadtree/threadtree/workspace"
+)
+
+// base is what a new branch starts from.
+type base struct {
+	// name is how a person would say it.
+	name   string
+	commit string
+}
+
+// baseResolver finds out what a base stands for.
+type baseResolver struct {
+	*fetcher
+	noFetch  bool
+	warnings []string
+}
+
+// resolve returns the base that name stands for: the project's current HEAD
+// for "", a branch with its fresher side, or a remote branch, a tag or a
+// commit as it is. Only tracking refs are written.
+func (b *baseResolver) resolve(ctx context.Context, name string) (base, error) {
+	if name == "" || name == "HEAD" {
+		return b.current(ctx)
+	}
+	if err := workspace.CheckRef(name); err != nil {
+		return base{}, err
+	}
+	if branch, ok := strings.CutPrefix(name, "refs/heads/"); ok {
+		name = branch
+	}
+	short := strings.TrimPrefix(name, "refs/remotes/")
+	remotes, err := b.r.remotes(ctx, b.project)
+	if err != nil {
+		return base{}, err
+	}
+	local, err := b.r.tip(ctx, b.project, "refs/heads/"+name)
+	if err != nil {
+		return base{}, failure("create", fmt.Sprintf("the branch %s can't be read; nothing was made", name), "see what git says: git rev-parse "+name, err)
+	}
+	if local != "" {
+		b.warnAmbiguous(ctx, name)
+		return b.branch(ctx, name, local, b.candidates(name, remotes))
+	}
+	if remote, branch, ok := remoteBranch(short, remotes); ok {
+		return b.remote(ctx, remote, branch)
+	}
+	return b.notLocal(ctx, name, remotes)
+}
+
+// warnAmbiguous tells where a branch is taken although a tag has its name.
+func (b *baseResolver) warnAmbiguous(ctx context.Context, name string) {
+	if tag, err := b.r.tip(ctx, b.project, "refs/tags/"+name); err == nil && tag != "" {
+		b.warn("there is a tag %s too; the branch was taken", name)
+	}
+}
+
+func (b *baseResolver) warn(format string, args ...any) {
+	message := fmt.Sprintf(format, args...)
+	b.warnings = append(b.warnings, message)
+	b.tell(workspace.Event{Phase: workspace.PhaseFetch, Message: message, Warning: true})
+}
+
+// current is the HEAD of the checkout that the caller pointed at. It may be
+// unpublished; where it is known to be behind, that is told.
+func (b *baseResolver) current(ctx context.Context) (base, error) {
+	sha, branch, err := b.r.head(ctx, b.project)
+	if err != nil {
+		return base{}, err
+	}
+	if branch == "" {
+		return base{name: sha, commit: sha}, nil
+	}
+	remotes, err := b.r.remotes(ctx, b.project)
+	if err != nil {
+		return base{}, err
+	}
+	for _, remote := range b.candidates(branch, remotes) {
+		tracked, err := b.tracked(ctx, remote, branch)
+		if err != nil || tracked == "" || tracked == sha {
+			continue
+		}
+		out, err := b.r.git.line(ctx, command{dir: workDir(b.project), args: []string{"rev-list", "--count", sha + ".." + tracked, "--"}})
+		if n, _ := strconv.Atoi(out); err == nil && n > 0 {
+			b.warn("%s is %s behind %s/%s; the workspace starts from %s as it is here", branch, plural(n, "commit"), remote, branch, branch)
+			break
+		}
+	}
+	return base{name: branch, commit: sha}, nil
+}
+
+// branch takes a local branch, or its side on a remote where that is strictly
+// ahead.
+func (b *baseResolver) branch(ctx context.Context, name, local string, remotes []string) (base, error) {
+	results, err := b.refresh(ctx, name, remotes)
+	if err != nil {
+		return base{}, err
+	}
+	for _, remote := range remotes {
+		result := results[remote]
+		if result.absent {
+			continue
+		}
+		tracked, err := b.tracked(ctx, remote, name)
+		if err != nil {
+			return base{}, err
+		}
+		b.warnStale(ctx, result, name, tracked)
+		if tracked == "" || tracked == local {
+			continue
+		}
+		ahead, err := b.ancestor(ctx, local, tracked)
+		if err != nil {
+			return base{}, err
+		}
+		if ahead {
+			return base{name: name, commit: tracked}, nil
+		}
+		behind, err := b.ancestor(ctx, tracked, local)
+		if err != nil {
+			return base{}, err
+		}
+		if !behind {
+			b.warn("%s and %s/%s have diverged; the local branch was taken", name, remote, name)
+			break
+		}
+	}
+	return base{name: name, commit: local}, nil
+}
+
+// refresh fetches a branch from the remotes unless that isn't wanted.
+func (b *baseResolver) refresh(ctx context.Context, branch string, remotes []string) (map[string]fetchResult, error) {
+	byRemote := make(map[string]fetchResult)
+	if b.noFetch {
+		return byRemote, nil
+	}
+	results, err := b.fetch(ctx, branch, remotes)
+	for _, result := range results {
+		byRemote[result.remote] = result
+	}
+	if err != nil {
+		return nil, failure("create", "the base could not be fetched; nothing was made", "try again", err)
+	}
+	return byRemote, nil
+}
+
+// warnStale tells where a tracking ref could not be brought up to date.
+func (b *baseResolver) warnStale(ctx context.Context, result fetchResult, branch, tracked string) {
+	if result.err == nil {
+		return
+	}
+	what := fmt.Sprintf("%s could not be reached", result.remote)
+	switch {
+	case result.reached:
+		what = fmt.Sprintf("%s/%s could not be updated", result.remote, branch)
+	case errors.Is(result.err, context.DeadlineExceeded):
+		what = fmt.Sprintf("%s did not answer within %s", result.remote, b.timeout)
+	}
+	if tracked == "" {
+		b.warn("%s, and nothing is known of its branch %s", what, branch)
+		return
+	}
+	b.warn("%s; %s/%s is known %s", what, result.remote, branch, b.asOf(ctx, result.remote, branch, tracked))
+}
+
+func (b *baseResolver) ancestor(ctx context.Context, older, newer string) (bool, error) {
+	_, err := b.r.git.run(ctx, command{dir: workDir(b.project), args: []string{"merge-base", "--is-ancestor", older, newer}})
+	switch exitCode(err) {
+	case 0:
+		return true, nil
+	case 1:
+		return false, nil
+	}
+	return false, failure("create", "the base can't be compared with its remote side; nothing was made", "see whether objects are missing: git fsck", err)
+}
+
+// remoteBranch splits "origin/x". Names of remotes may contain slashes.
+func remoteBranch(name string, remotes []string) (remote, branch string, ok bool) {
+	for _, r := range remotes {
+		if rest, cut := strings.CutPrefix(name, r+"/"); cut && rest != "" && len(r) > len(remote) {
+			remote, branch, ok = r, rest, true
+		}
+	}
+	return remote, branch, ok
+}
+
+// remote takes a branch of a remote as it is there now.
+func (b *baseResolver) remote(ctx context.Context, remote, branch string) (base, error) {
+	results, err := b.refresh(ctx, branch, []string{remote})
+	if err != nil {
+		return base{}, err
+	}
+	tracked, err := b.tracked(ctx, remote, branch)
+	if err != nil {
+		return base{}, err
+	}
+	b.warnStale(ctx, results[remote], branch, tracked)
+	if tracked == "" {
+		return base{}, noBase(remote + "/" + branch)
+	}
+	if results[remote].absent {
+		b.warn("%s has no branch %s any more; it was taken %s", remote, branch, b.asOf(ctx, remote, branch, tracked))
+	}
+	return base{name: remote + "/" + branch, commit: tracked}, nil
+}
+
+// notLocal takes what is no local branch: one that only a remote has, or a
+// tag or commit.
+func (b *baseResolver) notLocal(ctx context.Context, name string, remotes []string) (base, error) {
+	candidates := b.candidates(name, remotes)
+	known := ""
+	for _, remote := range candidates {
+		tracked, err := b.tracked(ctx, remote, name)
+		if err != nil {
+			return base{}, err
+		}
+		if tracked != "" {
+			known = remote
+			break
+		}
+	}
+	if known != "" {
+		b.warnAmbiguous(ctx, name)
+		return b.remote(ctx, known, name)
+	}
+	commit, err := b.commit(ctx, name)
+	if err != nil || commit != "" {
+		return base{name: name, commit: commit}, err
+	}
+	return b.unknown(ctx, name, candidates)
+}
+
+// commit resolves a tag, a commit or any other name of git's that stands for
+// a commit, "" if it stands for nothing.
+func (b *baseResolver) commit(ctx context.Context, name string) (string, error) {
+	parse := func(kind string) (string, error) {
+		return b.r.git.line(ctx, command{
+			dir:  workDir(b.project),
+			args: []string{"rev-parse", "--verify", "-q", "--end-of-options", name + "^{" + kind + "}"},
+		})
+	}
+	sha, err := parse("commit")
+	if err == nil {
+		return sha, nil
+	}
+	if ctx.Err() != nil {
+		return "", failure("create", "the base could not be looked up; nothing was made", "try again", err)
+	}
+	if _, err := parse("object"); err == nil {
+		return "", &workspace.Error{
+			Code: workspace.ErrInvalidRef, Op: "create",
+			Message: fmt.Sprintf("%s is no commit, so nothing can start from it", name),
+			Hint:    "give a branch, a tag of a commit, or a commit",
+		}
+	}
+	return "", nil
+}
+
+// unknown looks on the remotes for a branch that nothing is known of here, as
+// in a clone of a single branch.
+func (b *baseResolver) unknown(ctx context.Context, name string, remotes []string) (base, error) {
+	results, err := b.refresh(ctx, name, remotes)
+	if err != nil {
+		return base{}, err
+	}
+	missing := noBase(name)
+	for _, remote := range remotes {
+		tracked, err := b.tracked(ctx, remote, name)
+		if err != nil {
+			return base{}, err
+		}
+		if tracked != "" {
+			return base{name: remote + "/" + name, commit: tracked}, nil
+		}
+		if results[remote].err != nil {
+			missing.Message += fmt.Sprintf(", and %s could not be asked", remote)
+			missing.Err = results[remote].err
+		}
+	}
+	return base{}, missing
+}
+
+func noBase(name string) *workspace.Error {
+	return &workspace.Error{
+		Code: workspace.ErrTargetNotFound, Op: "create",
+		Message: fmt.Sprintf("there is no branch, tag or commit %s to start from; nothing was made", name),
+		Hint:    "see the branches with: git branch -a",
+	}
+}
+
+// remoteTip returns the freshest known commit of a branch that exists on a
+// remote only, with that remote, "" if there is none.
+func (b *baseResolver) remoteTip(ctx context.Context, branch string, fetch bool) (sha, remote string, err error) {
+	remotes, err := b.r.remotes(ctx, b.project)
+	if err != nil {
+		return "", "", err
+	}
+	candidates := b.candidates(branch, remotes)
+	for _, r := range remotes {
+		if !slices.Contains(candidates, r) {
+			candidates = append(candidates, r)
+		}
+	}
+	var results map[string]fetchResult
+	if fetch {
+		if results, err = b.refresh(ctx, branch, candidates); err != nil {
+			return "", "", err
+		}
+	}
+	var asked error
+	for _, r := range candidates {
+		tracked, err := b.tracked(ctx, r, branch)
+		if err != nil {
+			return "", "", err
+		}
+		if tracked != "" && !results[r].absent {
+			b.warnStale(ctx, results[r], branch, tracked)
+			return tracked, r, nil
+		}
+		if results[r].err != nil {
+			asked = errors.Join(asked, b.notAsked(results[r], branch))
+		}
+	}
+	return "", "", asked
+}
+
+// notAsked is nil where an ordinary fetch would have brought the branch by
+// now: then a new one is made, with a warning. Otherwise nobody knows whether
+// the remote has it, and one made from the base would only look like it.
+func (b *baseResolver) notAsked(result fetchResult, branch string) error {
+	if b.settings.fetches(result.remote, branch) {
+		b.warn("%s could not be asked for a branch %s; as far as is known here it has none", result.remote, branch)
+		return nil
+	}
+	return &workspace.Error{
+		Code: failureCode(result.err), Op: "create",
+		Message: fmt.Sprintf("%s could not be asked whether it has a branch %s; nothing was made", result.remote, branch),
+		Hint:    "try again when it answers, or create without fetching to make a new branch",
+		Err:     result.err,
+	}
+}
+
+func failureCode(err error) workspace.Code {
+	return workspace.CodeOf(failure("", "", "", err))
+}

@@ -1,0 +1,55 @@
+package gitops
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// usingProcess is a process whose working directory is of interest.
+type usingProcess struct {
+	pid       int
+	command   string
+	directory string
+}
+
+// processWithin returns a process that has its working directory in a resolved
+// directory. Those of other users can't be seen without privileges.
+func processWithin(directory string) (usingProcess, bool) {
+	links, _ := filepath.Glob("/proc/[0-9]*/cwd")
+	for _, link := range links {
+		cwd, err := os.Readlink(link)
+		if err != nil || !within(cwd, directory) {
+			continue
+		}
+		dir := filepath.Dir(link)
+		pid, err := strconv.Atoi(filepath.Base(dir))
+		if err != nil {
+			continue
+		}
+		name, _ := os.ReadFile(filepath.Join(dir, "comm"))
+		return usingProcess{pid: pid, command: strings.TrimSpace(string(name)), directory: cwd}, true
+	}
+	return usingProcess{}, false
+}
+
+// mountWithin returns a mount point at or below a resolved directory, "" if
+// there is none.
+func mountWithin(directory string) string {
+	table, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		return ""
+	}
+	unescape := strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)
+	for line := range strings.Lines(string(table)) {
+		fields := strings.Fields(line)
+		if len(fields) < 5 {
+			continue
+		}
+		if point := unescape.Replace(fields[4]); within(point, directory) {
+			return point
+		}
+	}
+	return ""
+}

@@ -1,0 +1,16 @@
+//go:build !linux
+
+package gitops
+
+// usingProcess is a process whose working directory is of interest.
+type usingProcess struct {
+	pid       int
+	command   string
+	directory string
+}
+
+// processWithin knows of no process: there is no way to ask here.
+func processWithin(string) (usingProcess, bool) { return usingProcess{}, false }
+
+// mountWithin knows of no mount point: there is no way to ask here.
+func mountWithin(string) string { return "" }
