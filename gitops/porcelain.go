@@ -31,13 +31,16 @@ type statusReport struct {
 }
 
 // counts of changes by kind. A path that is both staged and modified counts
-// for both.
+// for both, and once for changed, as each tracked path does.
 type counts struct {
-	staged, modified, conflicted, untracked int
+	changed, staged, modified, conflicted, untracked int
 }
 
 func (r statusReport) counts() (n counts) {
 	for _, c := range r.changes {
+		if c.staged || c.modified || c.conflicted {
+			n.changed++
+		}
 		for _, kind := range []struct {
 			is bool
 			n  *int

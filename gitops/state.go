@@ -185,10 +185,12 @@ func (l *looker) changes(ctx context.Context) {
 	for _, path := range hidden {
 		if !report.has(path) {
 			n.modified++
+			n.changed++
 		}
 	}
+	l.state.Changed = &n.changed
 	l.state.Staged, l.state.Modified, l.state.Conflicted, l.state.Untracked = &n.staged, &n.modified, &n.conflicted, &n.untracked
-	dirty := n.staged+n.modified+n.conflicted+n.untracked > 0
+	dirty := n.changed+n.untracked > 0
 	if err != nil {
 		l.unknown("edits of files marked assume-unchanged or skip-worktree", l.because(ctx, err))
 		if !dirty {

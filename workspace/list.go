@@ -200,10 +200,13 @@ func againstWorktree(row *Row, looked bool) []string {
 		no("it has uncommitted changes")
 	}
 	if s.Merged != nil && !*s.Merged {
-		if s.Ahead != nil {
-			no("%d commits are not merged", *s.Ahead)
-		} else {
+		switch {
+		case s.Ahead == nil:
 			no("it has commits that are not merged")
+		case *s.Ahead == 1:
+			no("1 commit is not merged")
+		default:
+			no("%d commits are not merged", *s.Ahead)
 		}
 	}
 	return against

@@ -79,7 +79,9 @@ type State struct {
 	// Dirty is true with anything staged, modified, conflicted or untracked.
 	Dirty *bool
 	// Staged, Modified, Conflicted and Untracked count paths. A directory
-	// that is untracked as a whole counts once.
+	// that is untracked as a whole counts once. Changed counts the tracked
+	// paths with a change of any kind, each once.
+	Changed    *int
 	Staged     *int
 	Modified   *int
 	Conflicted *int
