@@ -238,7 +238,7 @@ func (j *judge) ownBranch(ctx context.Context) error {
 		case err == nil:
 		case errors.Is(err, workspace.ErrUnmerged) && (j.v.missing || j.worktree.Branch != branch):
 			// Nothing but the name would be gained by deleting it.
-			return keep(fmt.Sprintf("%s of it, up to %s, are on no other branch", plural(n, "commit"), short(tip)))
+			return keep(fmt.Sprintf("no other branch has %s of it, up to %s", plural(n, "commit"), short(tip)))
 		default:
 			return err
 		}
@@ -303,7 +303,7 @@ func (j *judge) unmerged(ctx context.Context, what, sha string, n int) error {
 		}
 	}
 	return j.refuse(workspace.ErrUnmerged, "merge or push them first",
-		"%s of %s, up to %s, are on no other branch%s", plural(n, "commit"), what, sha, why)
+		"no other branch has %s of %s, up to %s%s", plural(n, "commit"), what, sha, why)
 }
 
 // used sees to it that no process works in the directory.
