@@ -165,18 +165,16 @@ func readRecords(common string) ([]record, error) {
 	return records, nil
 }
 
-// look finds out what is on disk where the entry says that its worktree is.
+// look finds out what is on disk where the entry says that its worktree is. It
+// leaves out what is checked out there.
 func (e record) look() workspace.Worktree {
 	w := workspace.Worktree{
 		Directory:  e.directory(),
 		Admin:      filepath.Base(e.admin),
-		Head:       e.head.sha,
-		Branch:     e.head.branch(),
 		Locked:     e.locked,
 		LockReason: e.reason,
 		Broken:     e.fault,
 	}
-	w.Detached = e.head != (headFile{}) && w.Branch == ""
 	if e.dotGit == "" {
 		if !e.locked {
 			w.Prunable = "its gitdir file is missing or not valid"

@@ -57,38 +57,61 @@ func (x *refs) command(args ...string) command {
 // lookup returns the object id that a full ref name stands for, "" if there is
 // no such ref. Symbolic refs are followed; one that leads nowhere is no ref.
 func (x *refs) lookup(ctx context.Context, name string) (string, error) {
+	_, sha, err := x.resolve(ctx, name)
+	return sha, err
+}
+
+// resolve is lookup that also returns the ref to which name leads: name itself
+// unless it is symbolic.
+func (x *refs) resolve(ctx context.Context, name string) (target, sha string, err error) {
 	if x.store != nil {
-		sha, err := x.follow(name)
+		target, sha, err := x.follow(name)
 		if err == nil || errors.Is(err, plumbing.ErrReferenceNotFound) {
-			return sha, nil
+			return target, sha, nil
 		}
 		// A name that go-git doesn't like or a file that it can't read.
 	}
-	out, err := x.git.run(ctx, x.command("for-each-ref", "--format=%(refname) %(objectname)", "--", name))
+	out, err := x.git.run(ctx, x.command("for-each-ref", "--format=%(refname) %(objectname) %(symref)", "--", name))
 	if err != nil {
-		return "", failure("", "the ref "+name+" could not be read", "", err)
+		return "", "", failure("", "the ref "+name+" could not be read", "", err)
 	}
 	for line := range strings.Lines(string(out)) {
-		ref, sha, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
-		if ref == name {
-			return sha, nil
+		if fields := strings.Fields(line); len(fields) > 1 && fields[0] == name {
+			if len(fields) > 2 {
+				return fields[2], fields[1], nil
+			}
+			return name, fields[1], nil
 		}
 	}
-	return "", nil
+	return name, "", nil
 }
 
-func (x *refs) follow(name string) (string, error) {
+func (x *refs) follow(name string) (target, sha string, err error) {
 	for range maxSymref {
 		ref, err := x.store.Reference(refName(name))
 		if err != nil {
-			return "", err
+			return name, "", err
 		}
 		if ref.Type() == plumbing.HashReference {
-			return ref.Hash().String(), nil
+			return name, ref.Hash().String(), nil
 		}
 		name = ref.Target().String()
 	}
-	return "", plumbing.ErrReferenceNotFound
+	return name, "", plumbing.ErrReferenceNotFound
+}
+
+// checkedOut returns what a HEAD stands for, as git has it: the object id, ""
+// where there is no commit yet, and the short name of the branch, "" where it
+// is none. A branch that stands for another is that other one.
+func (x *refs) checkedOut(ctx context.Context, h headFile) (sha, branch string, err error) {
+	if h.ref == "" {
+		return h.sha, "", nil
+	}
+	target, sha, err := x.resolve(ctx, h.ref)
+	if err != nil {
+		return "", h.branch(), err
+	}
+	return sha, headFile{ref: target}.branch(), nil
 }
 
 // symbolic returns the full name of the ref that a symbolic ref stands for, ""
@@ -185,19 +208,17 @@ func (r *Repository) head(ctx context.Context, p workspace.Project) (sha, branch
 	if err != nil {
 		return "", "", err
 	}
-	if sha = h.sha; sha == "" {
-		if sha, err = r.openRefs(p.ID).lookup(ctx, h.ref); err != nil {
-			return "", "", err
-		}
+	if sha, branch, err = r.openRefs(p.ID).checkedOut(ctx, h); err != nil {
+		return "", "", err
 	}
 	if sha == "" {
-		return "", h.branch(), &workspace.Error{
+		return "", branch, &workspace.Error{
 			Code:    workspace.ErrNoCommits,
 			Message: fmt.Sprintf("the repository %s has no commit yet on %s", p.Name, strings.TrimPrefix(h.ref, "refs/heads/")),
 			Hint:    "make a first commit, or name a base that has one",
 		}
 	}
-	return sha, h.branch(), nil
+	return sha, branch, nil
 }
 
 // checkoutGitDir returns the git directory of the checkout that the caller pointed
@@ -249,7 +270,8 @@ func (r *Repository) askHead(ctx context.Context, gitDir string) (headFile, erro
 // of origin's HEAD, or else what its main checkout, or the bare repository
 // itself, has checked out. It is "" where neither is a branch.
 func (r *Repository) defaultBranch(ctx context.Context, p workspace.Project) (string, error) {
-	target, err := r.openRefs(p.ID).symbolic(ctx, "refs/remotes/origin/HEAD")
+	x := r.openRefs(p.ID)
+	target, err := x.symbolic(ctx, "refs/remotes/origin/HEAD")
 	if err != nil {
 		return "", err
 	}
@@ -257,7 +279,11 @@ func (r *Repository) defaultBranch(ctx context.Context, p workspace.Project) (st
 		return branch, nil
 	}
 	h, err := r.headOf(ctx, p.ID)
-	return h.branch(), err
+	if err != nil {
+		return "", err
+	}
+	_, branch, err := x.checkedOut(ctx, h)
+	return branch, err
 }
 
 // walkBranches collects the names of the loose refs below refs/heads.

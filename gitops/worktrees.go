@@ -51,13 +51,11 @@ func (r *Repository) complete(ctx context.Context, x *refs, e record, perWorktre
 		}
 	}
 	w := e.look()
-	if w.Head == "" && e.head.ref != "" {
-		sha, err := x.lookup(ctx, e.head.ref)
-		if err != nil {
-			w.Broken = joinFault(w.Broken, fmt.Sprintf("its HEAD can't be read: %v", err))
-		}
-		w.Head = sha
+	var err error
+	if w.Head, w.Branch, err = x.checkedOut(ctx, e.head); err != nil {
+		w.Broken = joinFault(w.Broken, fmt.Sprintf("its HEAD can't be read: %v", err))
 	}
+	w.Detached = w.Branch == ""
 	if perWorktree && w.Broken == "" {
 		c, err := r.git.checkoutConfig(ctx, x.common, e.admin)
 		if err == nil && c.bareSet && c.bare {
@@ -122,11 +120,9 @@ func (r *Repository) inspect(ctx context.Context, s site) (workspace.Worktree, e
 	if err != nil {
 		return workspace.Worktree{}, err
 	}
-	w := workspace.Worktree{Directory: s.top, Main: true, Head: h.sha, Branch: h.branch()}
+	w := workspace.Worktree{Directory: s.top, Main: true}
+	w.Head, w.Branch, err = x.checkedOut(ctx, h)
 	w.Detached = w.Branch == ""
-	if h.ref != "" {
-		w.Head, err = x.lookup(ctx, h.ref)
-	}
 	return w, err
 }
 
