@@ -174,7 +174,7 @@ func (l *attemptLock) Inherit() []*os.File { return []*os.File{l.work} }
 // file open.
 func (l *attemptLock) Release() error {
 	err := errors.Join(removeIfThere(l.path), removeIfThere(ownerPath(l.path)))
-	return errors.Join(err, funlock(l.work), l.work.Close(), l.owner.Close())
+	return errors.Join(err, funlock(l.work), l.work.Close(), funlock(l.owner), l.owner.Close())
 }
 
 func removeIfThere(path string) error {
