@@ -188,11 +188,15 @@ func (m *Manager) attempt(ctx context.Context, project Project, name Name, o Cre
 	})
 	defer cancel()
 	making, lost := m.keepLease(making, w)
+	claimed := w
 	created, err := m.cfg.Provider.Create(making, CreateRequest{
 		Project: project, ThreadID: o.ThreadID, Attempt: w.Attempt.ID, Name: name, Base: o.Base,
 		NoFetch: o.NoFetch, Setup: o.Setup, Progress: o.Progress, Inherit: lock.Inherit(),
 		Claim: func(ctx context.Context, plan Plan) error {
-			_, err := m.cfg.Store.UpdateWorkspace(ctx, o.ThreadID, GuardOf(w), claim(plan))
+			next, err := m.cfg.Store.UpdateWorkspace(ctx, o.ThreadID, GuardOf(w), claim(plan))
+			if err == nil {
+				claimed = next
+			}
 			return err
 		},
 	})
@@ -203,9 +207,9 @@ func (m *Manager) attempt(ctx context.Context, project Project, name Name, o Cre
 		err = lostErr
 	}
 	if err != nil {
-		return m.rollBack(ctx, project, w, m.whose(ctx, project, err), o.Progress)
+		return m.rollBack(ctx, project, claimed, m.whose(ctx, project, err), o.Progress)
 	}
-	w, err = m.finish(ctx, project, w, created, o.Progress)
+	w, err = m.finish(ctx, project, claimed, created, o.Progress)
 	if err == nil {
 		o.Progress(Event{Phase: PhaseDone, Message: "Ready"})
 	}
@@ -270,19 +274,12 @@ func (m *Manager) finish(ctx context.Context, project Project, w Workspace, c Cr
 	}
 }
 
-// rollBack clears what the attempt of w made and writes the error row. It
-// returns cause, or what kept the clearing from being done.
+// rollBack clears what the attempt made, of which w is the last record, and
+// writes the error row. Where somebody else has the row by now it is left as it
+// is. The error is always cause.
 func (m *Manager) rollBack(ctx context.Context, project Project, w Workspace, cause error, tell func(Event)) (Workspace, error) {
 	ctx, cancel := m.detached(ctx)
 	defer cancel()
-	current, err := m.cfg.Store.Workspace(ctx, w.ThreadID)
-	switch {
-	case err == nil && current.Attempt.ID == w.Attempt.ID:
-		w = current
-	case err == nil:
-		w = current // not ours any more; nothing of ours is recorded in it
-		return w, cause
-	}
 	if w.Directory != "" {
 		tell(Event{Phase: PhaseClear, Message: "Clearing what was made"})
 	}

@@ -58,6 +58,7 @@ func (m *Manager) list(ctx context.Context, o ListOptions) ([]Row, Project, erro
 
 // match puts worktrees and records together by directory.
 func (m *Manager) match(worktrees []Worktree, records []Workspace) []Row {
+	slices.SortFunc(records, func(a, b Workspace) int { return strings.Compare(a.ThreadID, b.ThreadID) })
 	owners := make(map[string][]*Workspace)
 	for i := range records {
 		if dir := records[i].Directory; dir != "" {
@@ -82,7 +83,6 @@ func (m *Manager) match(worktrees []Worktree, records []Workspace) []Row {
 			rows = append(rows, row)
 		}
 	}
-	slices.SortFunc(records, func(a, b Workspace) int { return strings.Compare(a.ThreadID, b.ThreadID) })
 	for i := range records {
 		w := &records[i]
 		if placed[w] {

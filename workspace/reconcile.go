@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // ActionKind says what a reconcile found or did.
@@ -56,11 +57,28 @@ func (m *Manager) Reconcile(ctx context.Context, projectDir string) ([]Action, e
 		return nil, within("reconcile", "", err)
 	}
 	var actions []Action
+	// Records come first: one of them may follow a worktree that has none.
+	slices.SortStableFunc(rows, func(a, b Row) int {
+		switch {
+		case a.Workspace != nil && b.Workspace == nil:
+			return -1
+		case a.Workspace == nil && b.Workspace != nil:
+			return 1
+		}
+		return 0
+	})
+	followed := make(map[string]bool)
 	for _, row := range rows {
 		if err := ctx.Err(); err != nil {
 			return actions, within("reconcile", "", err)
 		}
-		actions = append(actions, m.reconcileRow(ctx, project, row, rows)...)
+		if row.Workspace == nil && followed[row.Directory()] {
+			continue
+		}
+		for _, action := range m.reconcileRow(ctx, project, row, rows) {
+			followed[action.Directory] = followed[action.Directory] || action.Kind == ActionMoved
+			actions = append(actions, action)
+		}
 	}
 	return actions, nil
 }

@@ -84,5 +84,5 @@ func describe(err error) (text, hint string) {
 	case sqlite3.ErrIoErr:
 		return "the disk reported an error", "check the disk that holds the database"
 	}
-	return err.Error(), ""
+	return err.Error(), "try again; if it stays so, open the store anew"
 }
