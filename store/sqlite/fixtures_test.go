@@ -16,7 +16,13 @@ import (
 // plain opens a database as another program would.
 func plain(t *testing.T, path string) *sql.DB {
 	t.Helper()
-	name := url.URL{Scheme: "file", Path: path, RawQuery: "_foreign_keys=1&_busy_timeout=5000"}
+	return plainWith(t, path, "_foreign_keys=1")
+}
+
+// plainWith opens a database with an option of the driver.
+func plainWith(t *testing.T, path, option string) *sql.DB {
+	t.Helper()
+	name := url.URL{Scheme: "file", Path: path, RawQuery: option}
 	db, err := sql.Open("sqlite3", name.String())
 	if err != nil {
 		t.Fatal(err)

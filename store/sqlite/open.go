@@ -55,8 +55,16 @@ func (s *Store) setUpFile(ctx context.Context, path string) (err error) {
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	db.SetMaxOpenConns(1)
+	// The first look at the file tells what is no database at all.
+	var tables int
+	if err := db.QueryRowContext(ctx, "SELECT COUNT(*) FROM sqlite_master").Scan(&tables); err != nil {
+		return err
+	}
+	if err := whole(path); err != nil {
+		return err
+	}
 	s.db = db
-	return s.setUp(ctx)
+	return s.setUp(ctx, "opening the database "+path)
 }
 
 // dsn returns the driver's name of the database, with all settings, so that
@@ -104,6 +112,29 @@ func ready(path string) error {
 		return errors.Join(sqlite3.ErrReadonly, err)
 	}
 	return nil
+}
+
+// whole returns what is wrong with the size of a file, which SQLite itself
+// isn't particular about: it takes a page that is cut short for one with zeros
+// at its end, and a single byte for an empty file.
+func whole(path string) error {
+	const smallestPage = 512
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return errors.Join(sqlite3.ErrCantOpen, err)
+	case info.Size()%smallestPage == 0:
+		return nil
+	case info.Size() < smallestPage:
+		return sqlite3.ErrNotADB
+	}
+	// After a crash the rest of the page is in a journal.
+	for _, journal := range []string{"-journal", "-wal"} {
+		if info, err := os.Stat(path + journal); err == nil && info.Size() > 0 {
+			return nil
+		}
+	}
+	return sqlite3.ErrCorrupt
 }
 
 // create makes an empty file at path unless there is one by now. The file is

@@ -3,8 +3,8 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"embed"
-	"fmt"
 	"io/fs"
 
 	"github.com/pressly/goose/v3"
@@ -28,102 +28,73 @@ var (
 // on both, and the rows of Kimaki's older table. All of it is one transaction
 // that holds the write lock from its beginning, so two programs may do it at
 // once, and where something fails the file stays as it was.
-func (s *Store) setUp(ctx context.Context) error {
+func (s *Store) setUp(ctx context.Context, what string) error {
+	return s.write(ctx, what, func(ctx context.Context, conn *sql.Conn) error {
+		if _, err := conn.ExecContext(ctx, kimakiTables); err != nil {
+			return err
+		}
+		// A database that can't be written to says so at the first statement
+		// that would write, even if that one finds nothing to do.
+		if _, err := conn.ExecContext(ctx, "DELETE FROM thread_sessions WHERE 0"); err != nil {
+			return err
+		}
+		if err := addMissingColumns(ctx, conn); err != nil {
+			return err
+		}
+		if err := migrate(ctx, conn); err != nil {
+			return err
+		}
+		if err := attach(ctx, conn); err != nil {
+			return err
+		}
+		return s.copyLegacyRows(ctx, conn)
+	})
+}
+
+// migrate runs the migrations that the database lacks, within the transaction
+// that is open on conn.
+func migrate(ctx context.Context, conn *sql.Conn) error {
 	fsys, err := fs.Sub(migrations, "schema/migrations")
 	if err != nil {
 		return err
 	}
-	provider, err := goose.NewProvider(goose.DialectSQLite3, s.db, fsys,
-		goose.WithTableName(versionTable),
-		goose.WithDisableGlobalRegistry(true),
-		goose.WithSessionLocker(&setUpLock{store: s}),
-		// Without transactions of goose's own all runs in that of the locker.
-		goose.WithIsolateDDL(true),
-	)
-	if err != nil {
-		return err
-	}
-	sources := provider.ListSources()
-	s.latest = sources[len(sources)-1].Version
-	_, err = provider.Up(ctx)
-	return err
-}
-
-// setUpLock is the transaction around goose, in the shape of a lock.
-type setUpLock struct{ store *Store }
-
-// SessionLock begins the transaction and readies Kimaki's tables.
-func (u *setUpLock) SessionLock(ctx context.Context, conn *sql.Conn) error {
-	if err := u.store.beginImmediate(ctx, conn); err != nil {
-		return err
-	}
-	err := u.prepare(ctx, conn)
-	if err != nil {
-		rollback(ctx, conn)
-	}
-	return err
-}
-
-// SessionUnlock finishes and commits the transaction, or rolls it back where
-// not all migrations have run.
-func (u *setUpLock) SessionUnlock(ctx context.Context, conn *sql.Conn) error {
-	version, err := version(ctx, conn)
-	done := err == nil && version == u.store.latest
-	if done {
-		if err = u.finish(ctx, conn); err == nil {
-			err = u.store.commit(ctx, conn)
+	return conn.Raw(func(raw any) error {
+		// Goose wants a pool: it gets one that has this connection only.
+		pool := sql.OpenDB(borrowed{raw.(driver.Conn)})
+		defer pool.Close()
+		pool.SetMaxOpenConns(1)
+		provider, err := goose.NewProvider(goose.DialectSQLite3, pool, fsys,
+			goose.WithTableName(versionTable),
+			goose.WithDisableGlobalRegistry(true),
+			goose.WithIsolateDDL(true), // begins no transactions of its own
+		)
+		if err != nil {
+			return err
 		}
-	}
-	if !done || err != nil {
-		rollback(ctx, conn)
-	}
-	return err
-}
-
-func (u *setUpLock) prepare(ctx context.Context, conn *sql.Conn) error {
-	present, err := version(ctx, conn)
-	if err != nil {
-		return err
-	}
-	if present > u.store.latest {
+		if _, err := provider.Up(ctx); err != nil {
+			return err
+		}
+		sources := provider.ListSources()
+		latest := sources[len(sources)-1].Version
+		if present, err := provider.GetDBVersion(ctx); err != nil || present <= latest {
+			return err
+		}
 		return &workspace.Error{
-			Code: workspace.ErrStoreFailed,
-			Message: fmt.Sprintf("the database was made by a newer threadtree (schema %d, this one knows %d); it was left as it was",
-				present, u.store.latest),
-			Hint: "update threadtree",
+			Code:    workspace.ErrStoreFailed,
+			Message: "the database was made by a newer threadtree than this one; it was left as it was",
+			Hint:    "update threadtree",
 		}
-	}
-	if _, err := conn.ExecContext(ctx, kimakiTables); err != nil {
-		return err
-	}
-	// A database that can't be written to says so at the first statement that
-	// would write, even if that one finds nothing to do.
-	if _, err := conn.ExecContext(ctx, "DELETE FROM thread_sessions WHERE 0"); err != nil {
-		return err
-	}
-	return addMissingColumns(ctx, conn)
+	})
 }
 
-func (u *setUpLock) finish(ctx context.Context, conn *sql.Conn) error {
-	if err := attach(ctx, conn); err != nil {
-		return err
-	}
-	return u.store.copyLegacyRows(ctx, conn)
-}
+// borrowed is a connection in the shape of a driver that opens nothing else
+// and, as it isn't ours, never closes it.
+type borrowed struct{ driver.Conn }
 
-// version returns the newest migration of ours that the database has, 0 for
-// none.
-func version(ctx context.Context, conn *sql.Conn) (int64, error) {
-	var known bool
-	err := conn.QueryRowContext(ctx,
-		"SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?)", versionTable).Scan(&known)
-	if err != nil || !known {
-		return 0, err
-	}
-	var version int64
-	err = conn.QueryRowContext(ctx, "SELECT COALESCE(MAX(version_id), 0) FROM "+versionTable).Scan(&version)
-	return version, err
-}
+func (b borrowed) Connect(context.Context) (driver.Conn, error) { return b, nil }
+func (b borrowed) Driver() driver.Driver                        { return b }
+func (b borrowed) Open(string) (driver.Conn, error)             { return b, nil }
+func (b borrowed) Close() error                                 { return nil }
 
 // attach makes the triggers and indexes on Kimaki's tables, and catches up on
 // what the triggers would have done where they were missing.

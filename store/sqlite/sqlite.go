@@ -24,7 +24,6 @@ type Store struct {
 	now         func() time.Time
 	judge       Judge
 	busyTimeout time.Duration
-	latest      int64 // the newest migration of ours
 
 	// writer is held while a transaction of this store writes: waiting for it
 	// is cheaper than for SQLite's lock, and fair.
@@ -62,8 +61,8 @@ func New(ctx context.Context, db *sql.DB, opts ...Option) (*Store, error) {
 		return nil, err
 	}
 	s.db = db
-	if err := s.setUp(ctx); err != nil {
-		return nil, fault(ctx, "setting up the database", err)
+	if err := s.setUp(ctx, "setting up the database"); err != nil {
+		return nil, err
 	}
 	return s, nil
 }
