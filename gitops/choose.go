@@ -64,6 +64,10 @@ func (c *chooser) derived(ctx context.Context, t *taken) (choice, error) {
 	for i := 1; i < maxVariants; i++ {
 		name := c.name.Suffixed(i)
 		if other, _ := t.clash(name.Branch); other != "" {
+			if strings.HasPrefix(workspace.Fold(name.Branch), workspace.Fold(other)+"/") {
+				// No suffix helps: it is the prefix that clashes.
+				return choice{}, c.clashes(t, other)
+			}
 			continue
 		}
 		directory, why := t.directory(name.Slug)
@@ -194,10 +198,10 @@ func (c *chooser) clashes(t *taken, other string) error {
 	e := &workspace.Error{
 		Code: workspace.ErrAlreadyExists, Op: "create",
 		Message: fmt.Sprintf("a branch %s can't be made beside the existing branch %s; nothing was made", c.name.Branch, other),
-		Hint:    "use another name",
+		Hint:    "use another name, or rename that branch",
 	}
 	if free := t.freeName(c.name); free != "" {
-		e.Hint += ", for example " + free
+		e.Hint = "use another name, for example " + free
 	}
 	return e
 }

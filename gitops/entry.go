@@ -70,11 +70,6 @@ func (e entry) of(directory string) bool {
 	return e.directory != "" && (e.directory == directory || resolvedParent(e.directory) == directory)
 }
 
-// paired reports whether the directory's own .git leads back to the entry.
-func (e entry) paired() bool {
-	return e.directory != "" && resolveExisting(gitDirOf(e.directory)) == resolveExisting(e.path)
-}
-
 // unwritten reports whether git was ended before it wrote what the entry is
 // of and whose it is.
 func (e entry) unwritten() bool {

@@ -276,8 +276,16 @@ func (m *making) fromCopy(ctx context.Context, super superproject, s submodule, 
 		return err
 	}
 	// The copy's branches are not those of the remote; its tracking refs are.
-	return remote("fetch", "-q", "--no-tags", "--prune", "--no-recurse-submodules", "--no-write-fetch-head", "--refmap=",
-		"--", source, "+refs/remotes/origin/*:refs/remotes/origin/*", "^refs/remotes/origin/HEAD")
+	const head = "refs/remotes/origin/HEAD"
+	err = remote("fetch", "-q", "--no-tags", "--prune", "--no-recurse-submodules", "--no-write-fetch-head", "--refmap=",
+		"--", source, "+refs/remotes/origin/*:refs/remotes/origin/*", "^"+head)
+	if err != nil {
+		return err
+	}
+	if target, err := m.r.openRefs(source).symbolic(ctx, head); err == nil && target != "" {
+		return remote("symbolic-ref", head, target)
+	}
+	return nil
 }
 
 func (m *making) submoduleUpdate(ctx context.Context, super superproject, s submodule, more, env []string) error {
