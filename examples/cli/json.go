@@ -145,7 +145,8 @@ func rowOf(row workspace.Row) rowJSON {
 		j.Locked, j.Prunable = &wt.Locked, new(wt.Prunable != "")
 	}
 	s := row.State
-	j.Dirty, j.Modified, j.Untracked = s.Dirty, s.Modified, s.Untracked
+	// To a script a change is a change, staged or not.
+	j.Dirty, j.Modified, j.Untracked = s.Dirty, s.Changed, s.Untracked
 	j.Ahead, j.Behind, j.Merged = s.Ahead, s.Behind, s.Merged
 	if s.Operation != "" || s.Dirty != nil {
 		j.Operation = &s.Operation

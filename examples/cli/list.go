@@ -44,6 +44,9 @@ func (a *app) rows(rows []workspace.Row, project string) string {
 	for _, row := range rows {
 		t = append(t, []string{threadOf(row), branchOf(row), activityOf(row, a.now()), strings.Join(stateOf(row), ", ")})
 	}
+	if a.width > 0 {
+		t.limit(1, a.width-24)
+	}
 	lines := t.lines(a.width)
 	var b strings.Builder
 	b.WriteString(lines[0])
@@ -97,7 +100,7 @@ func stateOf(row workspace.Row) []string {
 	var words []string
 	switch w := row.Workspace; {
 	case w == nil:
-		words = append(words, "no thread's ("+string(row.Source)+")")
+		words = append(words, string(row.Source))
 	case w.Status == workspace.StatusError:
 		return append(words, "failed")
 	case w.Status == workspace.StatusPending:

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"reflect"
 
 	"github.com/alecthomas/kong"
 )
@@ -28,6 +30,11 @@ type options struct {
 
 // settings are those of the parser.
 func settings(stdout, stderr *os.File, done *exitCode) []kong.Option {
+	for _, name := range []string{"THREADTREE_DB", "THREADTREE_HOME"} {
+		if os.Getenv(name) == "" {
+			_ = os.Unsetenv(name) // kong takes an empty one for a value
+		}
+	}
 	home, _ := os.UserHomeDir()
 	data := dataDirectory(home)
 	vars := kong.Vars{"db": "", "home": "", "db_shown": "none, give one", "home_shown": "none, give one"}
@@ -45,8 +52,18 @@ func settings(stdout, stderr *os.File, done *exitCode) []kong.Option {
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true, WrapUpperBound: 80}),
 		// A value may begin with a dash: it is refused for what it is then.
 		kong.WithHyphenPrefixedParameters(true),
+		kong.KindMapper(reflect.String, kong.MapperFunc(stringValue)),
 		vars,
 	}
+}
+
+// stringValue takes the next argument, whatever it looks like; kong itself takes
+// a missing one for an empty one then.
+func stringValue(ctx *kong.DecodeContext, target reflect.Value) error {
+	if ctx.Scan.Peek().IsEOL() {
+		return errors.New("a value is missing")
+	}
+	return ctx.Scan.PopValueInto("string", target.Addr().Interface())
 }
 
 // dataDirectory is where the data of this user's programs goes, "" where that

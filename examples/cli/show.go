@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/threadtree/threadtree/workspace"
@@ -107,7 +108,7 @@ func (a *app) progress() func(workspace.Event) {
 		if e.Phase == workspace.PhaseDone || e.Warning {
 			return
 		}
-		_, _ = io.WriteString(a.err, "· "+visible(e.Message)+"\n")
+		_, _ = io.WriteString(a.err, "· "+a.sentence(e.Message)+"\n")
 	}
 }
 
@@ -120,14 +121,15 @@ func (a *app) report(err error) {
 	}
 	e := errorOf(err).Error
 	var b strings.Builder
-	b.WriteString(a.hang("threadtree: ", e.Message+" ["+string(e.Code)+"]"))
+	b.WriteString(foldAt("threadtree: ", a.sentence(e.Message)+" ["+string(e.Code)+"]", a.width, 2))
+	files := slices.DeleteFunc(e.Files, func(file string) bool { return strings.Contains(e.Message, file) })
 	const most = 10
-	for i, file := range e.Files {
+	for i, file := range files {
 		if i == most {
-			fmt.Fprintf(&b, "  and %d more\n", len(e.Files)-most)
+			fmt.Fprintf(&b, "  and %d more\n", len(files)-most)
 			break
 		}
-		b.WriteString("  " + visible(file) + "\n")
+		b.WriteString("  " + a.path(file) + "\n")
 	}
 	if e.Hint != "" {
 		b.WriteString(a.hang("→ ", e.Hint))

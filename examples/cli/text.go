@@ -88,19 +88,55 @@ func (t table) lines(width int) []string {
 	return lines
 }
 
-// fold writes text after head, and its further lines below its first one; where
-// that leaves too little room, below head.
-func fold(head, text string, width int) string {
+// limit cuts the cells of a column, so that all columns but the last one take
+// no more than room, but leaves 16 of each.
+func (t table) limit(column, room int) {
+	for i := range t[0][:len(t[0])-1] {
+		wide := 0
+		for _, row := range t {
+			wide = max(wide, columns(row[i]))
+		}
+		if i != column {
+			room -= wide
+		}
+		room -= 2
+	}
+	for _, row := range t {
+		row[column] = cut(row[column], max(room, 16))
+	}
+}
+
+// cut shortens text to n columns.
+func cut(text string, n int) string {
+	if columns(text) <= n {
+		return text
+	}
+	var b strings.Builder
+	at := 1 // for the dots
+	for _, r := range text {
+		if at += columns(string(r)); at > n {
+			break
+		}
+		b.WriteRune(r)
+	}
+	return b.String() + "…"
+}
+
+// fold writes text after head, and its further lines below its first one.
+func fold(head, text string, width int) string { return foldAt(head, text, width, columns(head)) }
+
+// foldAt writes text after head, and its further lines indented. Where that
+// leaves too little room, text is below head.
+func foldAt(head, text string, width, indent int) string {
 	words := strings.Fields(text)
-	indent := columns(head)
 	var b strings.Builder
 	b.WriteString(head)
-	if width > 0 && width-indent < 20 && len(words) > 0 {
-		indent = 4
+	at := columns(head)
+	if width > 0 && width-at < 20 && len(words) > 0 {
+		at, indent = 4, 4
 		b.Reset()
 		b.WriteString(strings.TrimRight(head, " ") + "\n" + strings.Repeat(" ", indent))
 	}
-	at := indent
 	for i, word := range words {
 		n := columns(word)
 		switch {
@@ -119,7 +155,16 @@ func fold(head, text string, width int) string {
 }
 
 // hang folds a sentence below a mark.
-func (a *app) hang(mark, text string) string { return fold(mark, visible(text), a.width) }
+func (a *app) hang(mark, text string) string { return fold(mark, a.sentence(text), a.width) }
+
+// sentence shows a text with the user's home as ~ where a path begins with it.
+func (a *app) sentence(text string) string {
+	words := strings.Split(visible(text), " ")
+	for i, word := range words {
+		words[i] = tilde(word, a.home)
+	}
+	return strings.Join(words, " ")
+}
 
 // path shows a directory with the user's home as ~.
 func (a *app) path(dir string) string { return visible(tilde(dir, a.home)) }

@@ -84,6 +84,26 @@ func TestTable(t *testing.T) {
 	}
 }
 
+func TestTableLimit(t *testing.T) {
+	t.Parallel()
+	rows := table{
+		{"THREAD", "BRANCH", "STATE"},
+		{"1", "a-branch-of-some-日本語-length", "clean"},
+		{"2", "short", "dirty"},
+	}
+	rows.limit(1, 30)
+	if got, want := rows[1][1], "a-branch-of-some-日…"; got != want {
+		t.Errorf("cut to %q, not %q", got, want)
+	}
+	rows.limit(1, 5)
+	if got, want := rows[1][1], "a-branch-of-som…"; got != want {
+		t.Errorf("cut to %q, not %q", got, want)
+	}
+	if rows[2][1] != "short" {
+		t.Errorf("%q was cut", rows[2][1])
+	}
+}
+
 func TestAgo(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)

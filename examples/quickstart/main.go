@@ -1,0 +1,129 @@
+// Command quickstart walks through the life of a workspace, on a scratch
+// repository that it makes: a thread gets a working copy, works in it, and
+// gives it back. After each step it prints what is on disk.
+//
+//	go run ./examples/quickstart
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/threadtree/threadtree/gitops"
+	"github.com/threadtree/threadtree/store/sqlite"
+	"github.com/threadtree/threadtree/workspace"
+)
+
+func main() {
+	keep := flag.String("keep", "", "make everything in this `directory`, and leave it there")
+	flag.Parse()
+	if err := run(context.Background(), os.Stdout, *keep); err != nil {
+		fmt.Fprintln(os.Stderr, "quickstart:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, out io.Writer, keep string) (err error) {
+	dir := keep
+	if keep == "" {
+		if dir, err = os.MkdirTemp("", "threadtree-"); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	}
+	s, err := newStory(out, dir)
+	if err != nil {
+		return err
+	}
+	store, err := sqlite.Open(ctx, filepath.Join(s.dir, "threadtree.db"))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	manager, err := newManager(store, s.dir)
+	if err != nil {
+		return err
+	}
+	return tell(ctx, s, manager)
+}
+
+// newManager is all the wiring that there is: the life cycle over a store, git
+// and locks.
+func newManager(store workspace.Store, home string) (*workspace.Manager, error) {
+	repository, err := gitops.New(gitops.Options{Home: home})
+	if err != nil {
+		return nil, err
+	}
+	locks, err := gitops.NewAttemptLocks(filepath.Join(home, "locks"), "")
+	if err != nil {
+		return nil, err
+	}
+	return workspace.NewManager(workspace.Config{
+		Store: store, Repository: repository, Locker: locks,
+		Provider: gitops.NewProvider(repository, gitops.ProviderOptions{}),
+	})
+}
+
+func tell(ctx context.Context, s *story, manager *workspace.Manager) error {
+	const thread = "1416032400" // the chat system's id; any string will do
+
+	s.step("A project: a git repository with a commit")
+	if err := s.shell(s.project, `git init -b main . && echo Helo >greeting && git add . && git commit -m "Greet"`); err != nil {
+		return err
+	}
+
+	s.step("Create: the thread gets a branch and a worktree of its own")
+	w, err := manager.Create(ctx, workspace.CreateOptions{Project: s.project, ThreadID: thread, Title: "Fix the greeting!"})
+	if err != nil {
+		return err
+	}
+	s.say("thread %s: branch %s, from %s", w.ThreadID, w.Branch, w.Base)
+	if err := s.onDisk(); err != nil {
+		return err
+	}
+
+	s.step("Resolve: where the thread works, edits and commits")
+	place, err := manager.Resolve(ctx, thread, s.project)
+	if err != nil {
+		return err
+	}
+	s.say("in %s", s.short(place.Directory))
+	if err := s.shell(place.Directory, `echo Hello >greeting && git commit -a -m "Fix the greeting"`); err != nil {
+		return err
+	}
+
+	s.step("List: how things stand")
+	rows, err := manager.List(ctx, workspace.ListOptions{Project: s.project})
+	if err != nil {
+		return err
+	}
+	for _, row := range rows {
+		s.say("thread %s: on %s, may be deleted: %t, because: %s", row.Workspace.ThreadID, row.Worktree.Branch, row.Deletable, row.Reason())
+	}
+
+	s.step("Delete: refused, since the commit is nowhere else")
+	_, err = manager.Delete(ctx, workspace.DeleteOptions{ThreadID: thread})
+	if !errors.Is(err, workspace.ErrUnmerged) {
+		return fmt.Errorf("an unmerged workspace was not kept: %w", err)
+	}
+	s.say("%s", s.short(err.Error()))
+	s.say("→ %s", s.short(workspace.HintOf(err)))
+	if err := s.onDisk(); err != nil {
+		return err
+	}
+
+	s.step("A person brings the commit home; now the delete goes through")
+	if err := s.shell(s.project, "git merge --ff-only "+w.Branch); err != nil {
+		return err
+	}
+	if _, err := manager.Delete(ctx, workspace.DeleteOptions{ThreadID: thread}); err != nil {
+		return err
+	}
+	s.say("deleted")
+	return s.onDisk()
+}
