@@ -303,7 +303,7 @@ func (j *judge) unmerged(ctx context.Context, what, sha string, n int) error {
 		}
 	}
 	return j.refuse(workspace.ErrUnmerged, "merge or push them first",
-		"no other branch has %s of %s, up to %s%s", plural(n, "commit"), what, sha, why)
+		"%s has %s, up to %s, that no other branch has%s", what, plural(n, "commit"), sha, why)
 }
 
 // used sees to it that no process works in the directory.
