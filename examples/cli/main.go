@@ -63,7 +63,9 @@ func run(args []string, stdout, stderr *os.File) int {
 		return exitUsage
 	}
 	if err != nil {
-		a.report(err)
+		if !errors.Is(err, syscall.EPIPE) { // nobody reads any more
+			a.report(err)
+		}
 		return exitFailed
 	}
 	return exitDone
@@ -104,6 +106,9 @@ func untilInterrupted(parent context.Context, tell func()) (context.Context, fun
 	ctx, cancel := context.WithCancel(parent)
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	// A reader that goes away must not end the program in the middle of its
+	// work: the write fails instead.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	over := make(chan struct{})
 	go func() {
 		select {

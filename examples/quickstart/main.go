@@ -103,7 +103,7 @@ func tell(ctx context.Context, s *story, manager *workspace.Manager) error {
 		return err
 	}
 	for _, row := range rows {
-		s.say("thread %s: on %s, may be deleted: %t, because: %s", row.Workspace.ThreadID, row.Worktree.Branch, row.Deletable, row.Reason())
+		s.say("thread %s: on %s; can be deleted: %t (%s)", row.Workspace.ThreadID, row.Worktree.Branch, row.Deletable, row.Reason())
 	}
 
 	s.step("Delete: refused, since the commit is nowhere else")
