@@ -271,3 +271,27 @@ func TestOtherTablesReferToASession(t *testing.T) {
 		t.Errorf("session is %+v, %v, want an empty one", session, err)
 	}
 }
+
+func TestUnknownStatusReadsAsError(t *testing.T) {
+	t.Parallel()
+	s, path := withRow(t, ours())
+	run(t, path, `UPDATE thread_workspaces SET status = 'merged' WHERE thread_id = 't'`)
+	w := read(t, s)
+	if w.Status != workspace.StatusError || w.Error == "" || w.ErrorCode != "" {
+		t.Errorf("row is %+v, want an error that names the status", w)
+	}
+	if err := s.DeleteWorkspace(t.Context(), "t", workspace.GuardOf(w)); err != nil {
+		t.Error(err)
+	}
+}
+
+// Only the type tells Kimaki's new beginning from our own pending row.
+func TestKimakiResetsARowThatLooksAlike(t *testing.T) {
+	t.Parallel()
+	w := ours()
+	w.Branch, w.Directory, w.Status, w.Error, w.ErrorCode = "opencode/kimaki-again", "", workspace.StatusPending, "", ""
+	s, path := withRow(t, w)
+	run(t, path, kimakiPending)
+	check(t, "row", read(t, s),
+		kimakis("t", "", "again", "/src/project", "", workspace.StatusPending, created.Format(time.DateTime)))
+}
