@@ -171,9 +171,16 @@ func (l *lab) facts(directory string) []string {
 	var all []string
 	fact := func(what, value string) { all = append(all, clean(what+": "+value)) }
 	for _, args := range [][]string{
-		{"ls-files", "-s"}, {"ls-files", "-v"}, {"ls-files", "-f"}, {"ls-files", "-t", "--sparse"},
-		{"status", "--porcelain=v2", "--branch", "-uall", "--ignored"}, {"config", "--list", "--show-scope"},
-		{"for-each-ref"}, {"count-objects"}, {"sparse-checkout", "list"}, {"rev-parse", "--is-bare-repository"},
+		{"ls-files", "-s"},
+		{"ls-files", "-v"},
+		{"ls-files", "-f"},
+		{"ls-files", "-t", "--sparse"},
+		{"status", "--porcelain=v2", "--branch", "-uall", "--ignored"},
+		{"config", "--list", "--show-scope"},
+		{"for-each-ref"},
+		{"count-objects"},
+		{"sparse-checkout", "list"},
+		{"rev-parse", "--is-bare-repository"},
 	} {
 		out, err := l.try(directory, args...)
 		fact(strings.Join(args, " "), fmt.Sprintf("%s %v", out, err))
