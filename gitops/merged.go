@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -46,7 +44,7 @@ func (c *comparer) merged(ctx context.Context, base, head string, rel relation) 
 		return false, err
 	}
 	if !own.whole.empty {
-		same, err := c.bringsNothing(ctx, base, head)
+		same, err := c.bringsNothing(ctx, base, head, fork)
 		if err != nil || same {
 			return same, err
 		}
@@ -80,9 +78,8 @@ func (c *comparer) ownPatches(ctx context.Context, base, head, fork string) (own
 	if err != nil {
 		return ownPatches{}, err
 	}
-	// With a parent after it, a commit is compared with that one.
-	input := []string{head + " " + fork}
 	var own ownPatches
+	var input []string
 	for line := range strings.Lines(out) {
 		ids := strings.Fields(line)
 		if len(ids) > 2 {
@@ -92,9 +89,11 @@ func (c *comparer) ownPatches(ctx context.Context, base, head, fork string) (own
 		input = append(input, ids[0])
 	}
 	if len(input) > maxSearched {
-		input = input[:1]
-		own.merges = true
+		input, own.merges = nil, true
 	}
+	// With a parent after it, a commit is compared with that one. It comes
+	// last: git keeps the parent for what follows.
+	input = append(input, head+" "+fork)
 	patches, err := c.patches(ctx, input)
 	if err != nil {
 		return ownPatches{}, err
@@ -102,7 +101,8 @@ func (c *comparer) ownPatches(ctx context.Context, base, head, fork string) (own
 	if len(patches) != len(input) {
 		return ownPatches{}, fmt.Errorf("git told %d changes of %d", len(patches), len(input))
 	}
-	own.whole, own.single = patches[0], patches[1:]
+	last := len(patches) - 1
+	own.whole, own.single = patches[last], patches[:last]
 	return own, nil
 }
 
@@ -120,47 +120,6 @@ func (c *comparer) patches(ctx context.Context, commits []string) ([]patch, erro
 		return nil, err
 	}
 	return scanner.finish(), nil
-}
-
-// bringsNothing reports whether merging head would leave the base's files as
-// they are. It is asked of git without the attributes of the repository: a
-// merge driver could drop the branch's side. The objects that git writes for
-// it go to a directory for temporary files.
-func (c *comparer) bringsNothing(ctx context.Context, base, head string) (bool, error) {
-	if _, err := os.Lstat(filepath.Join(c.project.ID, "info", "attributes")); err == nil {
-		return false, nil // the search decides
-	}
-	scratch, remove, err := scratchObjects(c.project.ID)
-	if err != nil {
-		return false, err
-	}
-	defer remove()
-	cmd := c.refs.command("merge-tree", "--write-tree", "--no-messages", base, head)
-	cmd.env = append(cmd.env, scratch...)
-	cmd.env = append(cmd.env, "GIT_ATTR_NOSYSTEM=1")
-	cmd.config = []string{"core.attributesFile=" + os.DevNull, "merge.default=text"}
-	tree, err := c.r.git.line(ctx, cmd)
-	switch code := exitCode(err); {
-	case code < 0:
-		return false, err
-	case code > 0:
-		// Conflicts; or a git before 2.38, that can't do this: the search decides.
-		return false, nil
-	}
-	baseTree, err := c.r.git.line(ctx, c.refs.command("rev-parse", "--verify", "-q", base+"^{tree}"))
-	return tree == baseTree, err
-}
-
-// scratchObjects makes a directory that git can write objects to in place of
-// the repository's, and returns the environment for it.
-func scratchObjects(common string) (env []string, remove func(), err error) {
-	dir, err := os.MkdirTemp("", "threadtree-objects-")
-	if err != nil {
-		return nil, nil, err
-	}
-	quoted := strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(filepath.Join(common, "objects"))
-	env = []string{"GIT_OBJECT_DIRECTORY=" + dir, `GIT_ALTERNATE_OBJECT_DIRECTORIES="` + quoted + `"`}
-	return env, func() { _ = os.RemoveAll(dir) }, nil
 }
 
 // found looks for the changes among the base's commits since the fork.
