@@ -42,7 +42,13 @@ type Provider interface {
 	// Remove removes a ready workspace, after judging at that moment that
 	// nothing is lost by it. Refusals have the codes dirty_worktree, unmerged,
 	// locked, operation_in_progress, permission_denied, and leave everything
-	// as it was. A directory that is gone already is no error.
+	// as it was; Error.Message has all reasons. A directory that is gone
+	// already is no error. A provider that is also a [Restorer] keeps what it
+	// removes, under req.TrashID, and with req.Force removes also what would
+	// be refused for work in it, a lock, an operation or a process; never the
+	// project's own checkout or that of the default branch, and nothing that
+	// isn't a linked worktree of the project. Called again after it was
+	// interrupted it goes on from there.
 	Remove(ctx context.Context, req RemoveRequest) (Removed, error)
 }
 
@@ -100,6 +106,13 @@ type Created struct {
 type RemoveRequest struct {
 	Project   Project
 	Workspace Workspace
+	// TrashID names what is kept. It may be used as a file name and as a part
+	// of a ref.
+	TrashID string
+	// Force removes what would be refused; what can't be kept of it, because
+	// it can't be renamed or there is no room, is lost then, and named in
+	// Removed.Left.
+	Force bool
 	// Progress is told of each step, in order. It is never nil.
 	Progress func(Event)
 }
@@ -112,6 +125,8 @@ type Removed struct {
 	Tip string
 	// Left has a line for each thing that was left in place, with the reason.
 	Left []string
+	// Kept is what can be restored, nil where nothing was kept.
+	Kept *Kept
 }
 
 // Phase names a step of long work.
@@ -129,7 +144,12 @@ const (
 	PhaseHooks      Phase = "hooks"
 	PhaseCopy       Phase = "copy"
 	PhaseInstall    Phase = "install"
+	PhaseSnapshot   Phase = "snapshot"
 	PhaseRemove     Phase = "remove"
+	PhaseRestore    Phase = "restore"
+	PhaseRebase     Phase = "rebase"
+	PhaseMerge      Phase = "merge"
+	PhasePush       Phase = "push"
 	PhaseDone       Phase = "done"
 )
 
