@@ -85,6 +85,9 @@ func wantBusy(t *testing.T, locks *repoLocks, dir string) {
 	if lock != nil || !errors.Is(err, workspace.ErrTimeout) || workspace.HintOf(err) == "" {
 		t.Errorf("acquire: %v, %v; want timeout and a hint", lock, err)
 	}
+	if lock != nil {
+		lock.release()
+	}
 }
 
 func TestRepoLockIsHeldByAChildThatOutlivesItsHolder(t *testing.T) {

@@ -2,6 +2,8 @@ package gitops
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -346,5 +348,47 @@ func TestPlaceFileLeavesNoHalves(t *testing.T) {
 	}
 	if entries, err := os.ReadDir(filepath.Join(dir, "dst")); err != nil || len(entries) > 0 {
 		t.Errorf("left: %v, %v", entries, err)
+	}
+}
+
+// Where the disk shares contents the copy is whole at once, and stays as it is
+// when the source changes; elsewhere it is empty.
+func TestCloneFile(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "src")
+	if err := os.WriteFile(path, []byte("before"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	src, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer src.Close()
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	out, cloned, err := cloneFile(src, root, "dst")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := out.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte("after"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	want := ""
+	if cloned {
+		want = "before"
+	}
+	t.Logf("the disk shares contents: %v", cloned)
+	if got, err := os.ReadFile(filepath.Join(dir, "dst")); err != nil || string(got) != want {
+		t.Errorf("the copy has %q (%v), want %q", got, err, want)
+	}
+	if _, _, err := cloneFile(src, root, "dst"); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("onto a file that is there: %v", err)
 	}
 }

@@ -71,7 +71,7 @@ func (m *Manager) deleteOnce(ctx context.Context, o DeleteOptions) (Deleted, err
 		if err != nil {
 			return done, err
 		}
-		o.Progress(Event{Phase: PhaseRemove, Message: "Removing " + w.Directory})
+		o.Progress(Event{Phase: PhaseRemove, Message: "Looking whether " + w.Directory + " can go"})
 		done.Removed, err = provider.Remove(ctx, RemoveRequest{Project: project, Workspace: w, Progress: o.Progress})
 		if err != nil {
 			return done, err

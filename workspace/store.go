@@ -80,7 +80,8 @@ type Workspaces interface {
 	// It returns the row as it was stored. Where the guard doesn't hold, the
 	// error wraps [ErrStale]; it has the code already_exists where there is a
 	// row although none was expected, with that row in Error.Workspace, and
-	// in_progress otherwise.
+	// in_progress otherwise. A status that isn't one of the three is internal,
+	// and a zero CreatedAt becomes the present.
 	BeginWorkspace(ctx context.Context, w Workspace, guard Guard) (Workspace, error)
 
 	// UpdateWorkspace changes the thread's row if it matches guard, and
@@ -170,7 +171,8 @@ type Notes interface {
 	// wraps [ErrStale].
 	PutNote(ctx context.Context, namespace, key string, value []byte, version int64) (int64, error)
 	// DeleteNote removes a note if its version is the given one; a note that
-	// isn't there is no error.
+	// isn't there is no error. Where the version is another the error has the
+	// code in_progress and wraps [ErrStale].
 	DeleteNote(ctx context.Context, namespace, key string, version int64) error
 	// ListNotes returns the notes of a namespace by key; none is no error.
 	ListNotes(ctx context.Context, namespace string) ([]Note, error)
