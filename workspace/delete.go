@@ -2,9 +2,12 @@ package workspace
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 )
 
 // DeleteOptions say what to delete.
@@ -14,6 +17,10 @@ type DeleteOptions struct {
 	// thread was only bound to; without it the thread is unbound and the
 	// worktree stays.
 	RemoveAdopted bool
+	// Force deletes also what would be refused for uncommitted work, commits
+	// that are nowhere else, a lock, an operation or a process. It is kept
+	// like any other.
+	Force bool
 	// Progress, if set, is told of each step, in order.
 	Progress func(Event)
 }
@@ -26,14 +33,18 @@ type Deleted struct {
 	Removed Removed
 	// Unbound is true where an adopted worktree stays in place.
 	Unbound bool
+	// Trashed is what can be restored, nil where nothing can.
+	Trashed *Trashed
 }
 
 // Delete removes the thread's workspace. Whether that loses nothing is judged
 // at this moment by the provider that made it; refusals have its codes, and
-// leave everything as it was. Of one that failed or whose directory is gone,
-// the record goes and what its attempt made. One that is being made is
+// leave everything as it was. What is removed is kept for a while, and
+// [Manager.Restore] brings it back. Of one that failed or whose directory is
+// gone, the record goes and what its attempt made. One that is being made is
 // in_progress; one whose directory another thread has too is locked, naming
-// that thread.
+// that thread. A delete that was interrupted is finished by the next, or by
+// [Manager.Reconcile].
 func (m *Manager) Delete(ctx context.Context, o DeleteOptions) (Deleted, error) {
 	o.Progress = progress(o.Progress)
 	d, err := m.deleteOnce(ctx, o)
@@ -61,26 +72,61 @@ func (m *Manager) deleteOnce(ctx context.Context, o DeleteOptions) (Deleted, err
 	}
 	project, err := m.projectOf(ctx, w)
 	if err != nil {
-		return done, m.projectGone(w, err)
+		return done, m.projectGone(w, err, "deleted")
 	}
 	if err := m.alone(ctx, project, w); err != nil {
 		return done, err
 	}
-	if w.Directory != "" {
-		provider, err := m.removerOf(w)
-		if err != nil {
-			return done, err
-		}
-		o.Progress(Event{Phase: PhaseRemove, Message: "Looking whether " + w.Directory + " can go"})
-		done.Removed, err = provider.Remove(ctx, RemoveRequest{Project: project, Workspace: w, Progress: o.Progress})
-		if err != nil {
-			return done, err
-		}
+	if w.Directory == "" {
+		return done, m.forget(ctx, w)
 	}
-	// The working copy is gone by now, whatever became of ctx.
+	provider, err := m.removerOf(w)
+	if err != nil {
+		return done, err
+	}
+	o.Progress(Event{Phase: PhaseRemove, Message: "Looking whether " + w.Directory + " can go"})
+	done.Removed, err = provider.Remove(ctx, RemoveRequest{
+		Project: project, Workspace: w, TrashID: trashID(w), Force: o.Force, Progress: o.Progress,
+	})
+	if err != nil {
+		return done, err
+	}
+	done.Trashed, err = m.discard(ctx, w, done.Removed)
+	return done, err
+}
+
+// discard puts the record of a removed workspace into the trash, or forgets it
+// where nothing was kept. The working copy is gone by now, whatever became of
+// ctx.
+func (m *Manager) discard(ctx context.Context, w Workspace, removed Removed) (*Trashed, error) {
 	ctx, cancel := m.detached(ctx)
 	defer cancel()
-	return done, m.forget(ctx, w)
+	if removed.Kept == nil {
+		return nil, m.forget(ctx, w)
+	}
+	now := m.cfg.Now().UTC().Truncate(time.Second)
+	t := Trashed{
+		ID: trashID(w), Workspace: w, DeletedAt: now, Kept: *removed.Kept,
+		RestorableUntil: now.Add(m.cfg.KeepSnapshot), Size: -1,
+	}
+	if t.Kept.Directory != "" {
+		t.DirectoryUntil = now.Add(m.cfg.KeepDirectory)
+	}
+	err := m.cfg.Store.TrashWorkspace(ctx, w.ThreadID, GuardOf(w), t)
+	if errors.Is(err, ErrStale) {
+		err = errLookAgain
+	}
+	return &t, err
+}
+
+// trashID names what is kept of w: the same for each try to delete it, and
+// another for each workspace.
+func trashID(w Workspace) string {
+	if w.Attempt.ID != "" {
+		return w.Attempt.ID
+	}
+	sum := sha256.Sum256([]byte(w.ThreadID + "\x00" + w.Directory + "\x00" + w.CreatedAt.UTC().Format(time.RFC3339)))
+	return "row-" + hex.EncodeToString(sum[:12])
 }
 
 // removerOf returns the provider that removes w; an adopted one is a plain
@@ -104,7 +150,7 @@ func (m *Manager) deleteUnfinished(ctx context.Context, w Workspace, o DeleteOpt
 	if w.Attempt.ID != "" && w.Directory != "" {
 		project, err := m.projectOf(ctx, w)
 		if err != nil {
-			return done, m.projectGone(w, err)
+			return done, m.projectGone(w, err, "deleted")
 		}
 		w, err = m.settle(ctx, project, w, o.Progress)
 		if err != nil {
@@ -161,11 +207,11 @@ func (m *Manager) alone(ctx context.Context, project Project, w Workspace) error
 	}
 }
 
-// projectGone explains that nothing can be removed without the repository.
-func (m *Manager) projectGone(w Workspace, err error) error {
+// projectGone explains that nothing can be done without the repository.
+func (m *Manager) projectGone(w Workspace, err error, done string) error {
 	return &Error{
 		Code: CodeOf(err), ThreadID: w.ThreadID, Workspace: &w, Err: err,
-		Message: fmt.Sprintf("the repository of the workspace, %s, can't be opened: %s; nothing was deleted", w.ProjectDirectory, messageOf(err)),
+		Message: fmt.Sprintf("the repository of the workspace, %s, can't be opened: %s; nothing was %s", w.ProjectDirectory, messageOf(err), done),
 		Hint:    "put the repository back in its place",
 	}
 }

@@ -14,10 +14,11 @@ import (
 // Config is what a [Manager] works with. Store, Repository, Provider and
 // Locker are needed; the rest has defaults.
 type Config struct {
-	// Store remembers workspaces and sessions.
+	// Store remembers workspaces, sessions and what was deleted.
 	Store interface {
 		Workspaces
 		Sessions
+		Trash
 	}
 	// Repository reads git.
 	Repository Repository
@@ -42,6 +43,12 @@ type Config struct {
 	// Lease is how long other machines take an attempt for alive after its
 	// last sign of life, 2 min if 0.
 	Lease time.Duration
+	// KeepDirectory is how long a deleted workspace's directory is kept whole,
+	// 24 h if 0.
+	KeepDirectory time.Duration
+	// KeepSnapshot is how long a deleted workspace can be restored at all, 14
+	// days if 0.
+	KeepSnapshot time.Duration
 	// Poll is how often Await and Watch look at the store, 200 ms if 0.
 	Poll time.Duration
 	// Now is the clock, time.Now if nil.
@@ -84,6 +91,8 @@ func NewManager(cfg Config) (*Manager, error) {
 	setDefault(&cfg.RollbackTimeout, time.Minute)
 	setDefault(&cfg.OrphanWait, 2*time.Minute)
 	setDefault(&cfg.Lease, 2*time.Minute)
+	setDefault(&cfg.KeepDirectory, 24*time.Hour)
+	setDefault(&cfg.KeepSnapshot, 14*24*time.Hour)
 	setDefault(&cfg.Poll, 200*time.Millisecond)
 	if cfg.Now == nil {
 		cfg.Now = time.Now
@@ -196,9 +205,18 @@ func (m *Manager) projectOf(ctx context.Context, w Workspace) (Project, error) {
 
 // rowsOf returns all rows of a project, whoever wrote them.
 func (m *Manager) rowsOf(ctx context.Context, project Project) ([]Workspace, error) {
-	spellings, err := m.cfg.Store.ProjectDirectories(ctx)
+	q, err := m.queryOf(ctx, project)
 	if err != nil {
 		return nil, err
+	}
+	return m.cfg.Store.ListWorkspaces(ctx, q)
+}
+
+// queryOf selects all that is recorded of a project.
+func (m *Manager) queryOf(ctx context.Context, project Project) (Query, error) {
+	spellings, err := m.cfg.Store.ProjectDirectories(ctx)
+	if err != nil {
+		return Query{}, err
 	}
 	q := Query{ProjectID: project.ID}
 	for _, dir := range spellings {
@@ -206,7 +224,7 @@ func (m *Manager) rowsOf(ctx context.Context, project Project) ([]Workspace, err
 			q.ProjectDirectories = append(q.ProjectDirectories, dir)
 		}
 	}
-	return m.cfg.Store.ListWorkspaces(ctx, q)
+	return q, nil
 }
 
 // sameProject reports whether w belongs to project.

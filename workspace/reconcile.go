@@ -10,8 +10,8 @@ import (
 // ActionKind says what a reconcile found or did.
 type ActionKind string
 
-// The kinds of actions. Only ready, error and moved change a record; the
-// others say what was found.
+// The kinds of actions. Only ready, error, moved and deleted change a record;
+// the others say what was found.
 const (
 	// ActionReady: a pending record whose worktree is whole became ready.
 	ActionReady ActionKind = "ready"
@@ -20,6 +20,8 @@ const (
 	ActionError ActionKind = "error"
 	// ActionMoved: the record follows a worktree that git has elsewhere now.
 	ActionMoved ActionKind = "moved"
+	// ActionDeleted: a delete that was interrupted was finished.
+	ActionDeleted ActionKind = "deleted"
 	// ActionMissing: a ready record whose directory isn't there.
 	ActionMissing ActionKind = "missing"
 	// ActionPending: a pending record whose attempt lives.
@@ -126,10 +128,36 @@ func (m *Manager) reconcileRow(ctx context.Context, project Project, row Row, ro
 		} else {
 			act(ActionFailed, "%s", next.Error)
 		}
+	case w.Status == StatusReady && m.resumed(ctx, project, *w, act):
 	case w.Status == StatusReady && row.Missing:
 		actions = append(actions, m.follow(ctx, *w, rows))
 	}
 	return actions
+}
+
+// resumed finishes a delete that was interrupted, if one was.
+func (m *Manager) resumed(ctx context.Context, project Project, w Workspace, act func(ActionKind, string, ...any)) bool {
+	provider, err := m.removerOf(w)
+	if err != nil {
+		return false
+	}
+	restorer, ok := provider.(Restorer)
+	if !ok || w.Directory == "" {
+		return false
+	}
+	removed, found, err := restorer.Resume(ctx, RemoveRequest{Project: project, Workspace: w, TrashID: trashID(w), Progress: progress(nil)})
+	if err == nil && !found {
+		return false
+	}
+	if err == nil {
+		_, err = m.discard(ctx, w, removed)
+	}
+	if err != nil {
+		act(ActionFailed, "its delete was interrupted and could not be finished: %s", messageOf(err))
+	} else {
+		act(ActionDeleted, "its delete, which was interrupted, is finished; it can be restored")
+	}
+	return true
 }
 
 // clearAgain clears what an attempt left that could not be cleared when it

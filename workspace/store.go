@@ -60,6 +60,8 @@ type Query struct {
 	// Directory, if not empty, also selects the rows whose Directory is
 	// spelled so, of any project.
 	Directory string
+	// ThreadID, if not empty, also selects the rows of that thread.
+	ThreadID string
 	// All selects every row.
 	All bool
 }

@@ -1,0 +1,327 @@
+package workspace
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Collector lets go of what is no longer needed: expired trash, and, where
+// that is asked for, workspaces that are merged or idle. It is safe for
+// concurrent use.
+type Collector struct{ m *Manager }
+
+// NewCollector returns a Collector over the life cycle of m.
+func NewCollector(m *Manager) *Collector { return &Collector{m: m} }
+
+// CollectOptions say what may go besides what has expired.
+type CollectOptions struct {
+	// Project is a directory of the repository.
+	Project string
+	// Merged lets workspaces go whose commits are all in their base.
+	Merged bool
+	// Idle, if not 0, lets clean and merged workspaces go in which nothing has
+	// happened for so long.
+	Idle time.Duration
+	// MaxSize, if not 0, is how many bytes the project's workspaces and kept
+	// directories may take; above it the oldest kept directories go first,
+	// then the longest idle of the clean and merged workspaces.
+	MaxSize int64
+}
+
+// CollectKind says what would go.
+type CollectKind string
+
+// The kinds.
+const (
+	// CollectDirectory is the kept directory of a deleted workspace; it can be
+	// restored from its snapshot still.
+	CollectDirectory CollectKind = "directory"
+	// CollectSnapshot is all that is left of a deleted workspace.
+	CollectSnapshot CollectKind = "snapshot"
+	// CollectWorkspace is a workspace; it goes to the trash.
+	CollectWorkspace CollectKind = "workspace"
+)
+
+// Collected is a line of a plan, and what became of it.
+type Collected struct {
+	Kind      CollectKind
+	ThreadID  string
+	TrashID   string
+	Directory string
+	// Size is the disk use in bytes, -1 where it isn't known.
+	Size   int64
+	Reason string
+	// Done is true once it is gone; Err is why it isn't.
+	Done bool
+	Err  error
+	// attempt guards a workspace: a successor of it is not meant.
+	attempt string
+}
+
+// sizeFresh is how long a measured size is taken for true.
+const sizeFresh = time.Hour
+
+// Plan says what could go now and why, and changes nothing but the remembered
+// sizes. A workspace that is locked, pending, dirty or busy, of the default
+// branch, or in which nothing was ever committed and that isn't idle, is never
+// in it.
+func (c *Collector) Plan(ctx context.Context, o CollectOptions) ([]Collected, error) {
+	plan, err := c.plan(ctx, o)
+	return plan, within("gc", "", err)
+}
+
+func (c *Collector) plan(ctx context.Context, o CollectOptions) ([]Collected, error) {
+	p := &planning{m: c.m, o: o, now: c.m.cfg.Now()}
+	trash, err := c.m.Trash(ctx, o.Project)
+	if err != nil {
+		return nil, err
+	}
+	for i := range trash {
+		if err := p.expired(ctx, &trash[i]); err != nil {
+			return nil, err
+		}
+	}
+	if !o.Merged && o.Idle == 0 && o.MaxSize == 0 {
+		return p.plan, nil
+	}
+	rows, _, err := c.m.list(ctx, ListOptions{Project: o.Project})
+	if err != nil {
+		return nil, err
+	}
+	for i := range rows {
+		if err := p.row(ctx, &rows[i]); err != nil {
+			return nil, err
+		}
+	}
+	if o.MaxSize > 0 {
+		p.press()
+	}
+	return p.plan, nil
+}
+
+// planning is a plan in the making.
+type planning struct {
+	m    *Manager
+	o    CollectOptions
+	now  time.Time
+	plan []Collected
+	// total is the disk use of what stays; spare is what may go for size, in
+	// the order in which it would.
+	total       int64
+	directories []candidate
+	workspaces  []candidate
+}
+
+type candidate struct {
+	item  Collected
+	since time.Time
+}
+
+// expired plans what has outlived its time.
+func (p *planning) expired(ctx context.Context, t *Trashed) error {
+	item := Collected{ThreadID: t.Workspace.ThreadID, TrashID: t.ID, Directory: t.Kept.Directory, Size: -1}
+	if t.Kept.Directory != "" {
+		size, err := p.m.trashSize(ctx, t)
+		if err != nil {
+			return err
+		}
+		item.Size = size
+	}
+	switch {
+	case p.now.After(t.RestorableUntil):
+		item.Kind, item.Reason = CollectSnapshot, "deleted on "+t.DeletedAt.Format(time.DateOnly)+", and kept until "+t.RestorableUntil.Format(time.DateOnly)
+		p.plan = append(p.plan, item)
+	case t.Kept.Directory == "":
+	case p.now.After(t.DirectoryUntil):
+		item.Kind, item.Reason = CollectDirectory, "its directory was kept until "+t.DirectoryUntil.Format(time.RFC3339)
+		p.plan = append(p.plan, item)
+	default:
+		p.total += max(item.Size, 0)
+		item.Kind = CollectDirectory
+		p.directories = append(p.directories, candidate{item, t.DeletedAt})
+	}
+	return nil
+}
+
+// row plans a workspace that is merged or idle.
+func (p *planning) row(ctx context.Context, row *Row) error {
+	w := row.Workspace
+	if w == nil || w.Status != StatusReady || row.Worktree == nil || row.Missing {
+		return nil
+	}
+	item := Collected{Kind: CollectWorkspace, ThreadID: w.ThreadID, Directory: row.Worktree.Directory, Size: -1, attempt: w.Attempt.ID}
+	if p.o.MaxSize > 0 {
+		size, err := p.m.workspaceSize(ctx, *w)
+		if err != nil {
+			return err
+		}
+		item.Size = size
+		p.total += max(size, 0)
+	}
+	if !row.Deletable || w.Provider == ProviderAdopted || row.State.LastActivity == nil {
+		return nil
+	}
+	since := *row.State.LastActivity
+	idle := p.now.Sub(since)
+	worked := row.Worktree.Head != w.BaseCommit
+	switch {
+	case p.o.Merged && worked:
+		item.Reason = "all its commits are in " + shown(w.Base, "the default branch")
+	case p.o.Idle > 0 && idle >= p.o.Idle:
+		item.Reason = "nothing has happened in it since " + since.Format(time.RFC3339)
+	default:
+		if p.o.MaxSize > 0 {
+			p.workspaces = append(p.workspaces, candidate{item, since})
+		}
+		return nil
+	}
+	p.total -= max(item.Size, 0)
+	p.plan = append(p.plan, item)
+	return nil
+}
+
+// press plans what has to go until the rest is within the size.
+func (p *planning) press() {
+	oldest := func(a, b candidate) int { return a.since.Compare(b.since) }
+	slices.SortStableFunc(p.directories, oldest)
+	slices.SortStableFunc(p.workspaces, oldest)
+	for _, c := range append(p.directories, p.workspaces...) {
+		if p.total <= p.o.MaxSize {
+			return
+		}
+		c.item.Reason = fmt.Sprintf("the project takes %d bytes, more than the %d allowed", p.total, p.o.MaxSize)
+		p.total -= max(c.item.Size, 0)
+		p.plan = append(p.plan, c.item)
+	}
+}
+
+// Apply carries out exactly a plan. What can't go any more, because it changed
+// since, stays, with the reason in Err. The error is that of ctx.
+func (c *Collector) Apply(ctx context.Context, plan []Collected) ([]Collected, error) {
+	done := slices.Clone(plan)
+	for i := range done {
+		if err := ctx.Err(); err != nil {
+			return done, within("gc", "", err)
+		}
+		item := &done[i]
+		if item.Kind == CollectWorkspace {
+			item.Err = c.workspace(ctx, *item)
+		} else {
+			item.Err = c.trash(ctx, *item)
+		}
+		item.Done = item.Err == nil
+	}
+	return done, nil
+}
+
+func (c *Collector) workspace(ctx context.Context, item Collected) error {
+	w, err := c.m.Get(ctx, item.ThreadID)
+	if err != nil {
+		return err
+	}
+	if w.Attempt.ID != item.attempt {
+		return &Error{Code: ErrInProgress, Message: "another workspace has taken its place; it stays", Hint: "plan again", Err: ErrStale}
+	}
+	_, err = c.m.Delete(ctx, DeleteOptions{ThreadID: item.ThreadID})
+	return err
+}
+
+func (c *Collector) trash(ctx context.Context, item Collected) error {
+	t, err := c.m.cfg.Store.Trashed(ctx, item.TrashID)
+	if errors.Is(err, ErrNotFound) {
+		return nil // restored, or let go by somebody else
+	}
+	if err != nil {
+		return err
+	}
+	project, err := c.m.projectOf(ctx, t.Workspace)
+	if err != nil {
+		return c.m.projectGone(t.Workspace, err, "let go")
+	}
+	restorer, err := c.m.restorerOf(t.Workspace)
+	if err != nil {
+		return err
+	}
+	all := item.Kind == CollectSnapshot
+	if err := restorer.Discard(ctx, project, t, all); err != nil {
+		return err
+	}
+	if all {
+		return c.m.cfg.Store.ForgetTrash(ctx, t.ID)
+	}
+	t.Kept.Directory, t.DirectoryUntil, t.Size = "", time.Time{}, -1
+	return c.m.cfg.Store.UpdateTrash(ctx, t)
+}
+
+// trashSize measures a kept directory, or takes what was measured of late.
+func (m *Manager) trashSize(ctx context.Context, t *Trashed) (int64, error) {
+	if t.Size >= 0 && m.cfg.Now().Sub(t.MeasuredAt) < sizeFresh {
+		return t.Size, nil
+	}
+	size, err := m.measure(ctx, t.Workspace, t.Kept.Directory)
+	if err != nil || size < 0 {
+		return size, err
+	}
+	t.Size, t.MeasuredAt = size, m.cfg.Now()
+	if err := m.cfg.Store.UpdateTrash(ctx, *t); err != nil && !errors.Is(err, ErrNotFound) {
+		return size, err
+	}
+	return size, nil
+}
+
+// measure returns the disk use of a directory, -1 where its provider can't
+// tell or it can't be looked at.
+func (m *Manager) measure(ctx context.Context, w Workspace, dir string) (int64, error) {
+	restorer, err := m.restorerOf(w)
+	if err != nil {
+		return -1, nil
+	}
+	size, err := restorer.DiskUse(ctx, dir)
+	if err != nil {
+		return -1, ctx.Err()
+	}
+	return size, nil
+}
+
+// sizeNotes is where the sizes of workspaces are remembered.
+const sizeNotes = "threadtree/size"
+
+// measured is a remembered size.
+type measured struct {
+	Directory string    `json:"directory"`
+	Bytes     int64     `json:"bytes"`
+	At        time.Time `json:"at"`
+}
+
+// workspaceSize measures a workspace, or takes what was measured of late and
+// remembered, where the store can.
+func (m *Manager) workspaceSize(ctx context.Context, w Workspace) (int64, error) {
+	notes, _ := m.cfg.Store.(Notes)
+	var note Note
+	if notes != nil {
+		var err error
+		if note, err = notes.Note(ctx, sizeNotes, w.ThreadID); err != nil && !errors.Is(err, ErrNotFound) {
+			return -1, err
+		}
+		var known measured
+		if json.Unmarshal(note.Value, &known) == nil && known.Directory == w.Directory && m.cfg.Now().Sub(known.At) < sizeFresh {
+			return known.Bytes, nil
+		}
+	}
+	size, err := m.measure(ctx, w, w.Directory)
+	if err != nil || size < 0 || notes == nil {
+		return size, err
+	}
+	value, err := json.Marshal(measured{Directory: w.Directory, Bytes: size, At: m.cfg.Now()})
+	if err != nil {
+		return size, err
+	}
+	if _, err := notes.PutNote(ctx, sizeNotes, w.ThreadID, value, note.Version); err != nil && !errors.Is(err, ErrStale) {
+		return size, err
+	}
+	return size, nil
+}

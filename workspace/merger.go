@@ -1,0 +1,156 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// Merger brings the commits of workspaces home. It is safe for concurrent use.
+type Merger struct {
+	m   *Manager
+	git Merging
+}
+
+// NewMerger returns a Merger over the life cycle of m.
+func NewMerger(m *Manager, git Merging) *Merger { return &Merger{m: m, git: git} }
+
+// MergeOptions say what to merge and how.
+type MergeOptions struct {
+	ThreadID string
+	// Target, Strategy, Message, Resolve and KeepBranch are as in
+	// [MergeRequest].
+	Target     string
+	Strategy   Strategy
+	Message    string
+	Resolve    bool
+	KeepBranch bool
+	// Progress, if set, is told of each step, in order.
+	Progress func(Event)
+}
+
+// Preview says what a merge would do, and touches nothing. What stands in its
+// way is in the preview; an error is returned where that can't be found out.
+func (g *Merger) Preview(ctx context.Context, o MergeOptions) (Preview, error) {
+	req, err := g.request(ctx, o)
+	if err != nil {
+		return Preview{}, within("preview", o.ThreadID, err)
+	}
+	p, err := g.git.Preview(ctx, req)
+	return p, within("preview", o.ThreadID, err)
+}
+
+// Merge brings the workspace's commits to the target branch, as
+// [Merging].Merge says. Afterwards the workspace sits on the target's tip,
+// detached, and its branch is gone unless it was to be kept.
+func (g *Merger) Merge(ctx context.Context, o MergeOptions) (Merged, error) {
+	return g.finish(ctx, "merge", o, g.git.Merge)
+}
+
+// Continue finishes a merge that was left paused on a conflict.
+func (g *Merger) Continue(ctx context.Context, o MergeOptions) (Merged, error) {
+	return g.finish(ctx, "continue", o, g.git.Continue)
+}
+
+// Abort restores what was before a paused merge, and returns the workspace.
+func (g *Merger) Abort(ctx context.Context, o MergeOptions) (Workspace, error) {
+	req, err := g.request(ctx, o)
+	if err == nil {
+		err = g.git.Abort(ctx, req)
+	}
+	return req.Workspace, within("abort", o.ThreadID, err)
+}
+
+// Recover finishes or undoes what a killed process left of merges in a
+// project, and returns what it did.
+func (g *Merger) Recover(ctx context.Context, projectDir string) ([]string, error) {
+	project, err := g.m.cfg.Repository.Open(ctx, projectDir)
+	if err != nil {
+		return nil, within("recover", "", err)
+	}
+	done, err := g.git.Recover(ctx, project)
+	return done, within("recover", "", err)
+}
+
+// request checks what was asked for and finds the workspace.
+func (g *Merger) request(ctx context.Context, o MergeOptions) (MergeRequest, error) {
+	if o.Target != "" {
+		if err := CheckRef(o.Target); err != nil {
+			return MergeRequest{}, err
+		}
+	}
+	switch o.Strategy {
+	case "":
+		o.Strategy = StrategyRebase
+	case StrategyRebase, StrategySquash, StrategyMerge:
+	default:
+		return MergeRequest{}, &Error{
+			Code: ErrInvalidRef, Message: fmt.Sprintf("there is no strategy %s", quote(string(o.Strategy))),
+			Hint: "use rebase, squash or merge",
+		}
+	}
+	w, project, err := g.m.ready(ctx, o.ThreadID)
+	if err != nil {
+		return MergeRequest{Workspace: w}, err
+	}
+	return MergeRequest{
+		Project: project, Workspace: w, Target: o.Target, Strategy: o.Strategy, Message: o.Message,
+		Resolve: o.Resolve, KeepBranch: o.KeepBranch, Progress: progress(o.Progress),
+	}, nil
+}
+
+// finish runs a merge and brings the record in line with it.
+func (g *Merger) finish(ctx context.Context, op string, o MergeOptions, merge func(context.Context, MergeRequest) (Merged, error)) (Merged, error) {
+	req, err := g.request(ctx, o)
+	if err != nil {
+		return Merged{}, within(op, o.ThreadID, err)
+	}
+	merged, err := merge(ctx, req)
+	if err != nil {
+		return merged, within(op, o.ThreadID, err)
+	}
+	if err := g.record(ctx, req.Workspace, merged); err != nil {
+		merged.Warnings = append(merged.Warnings, fmt.Sprintf("the merge is done, but the record could not follow it: %s", messageOf(err)))
+	}
+	return merged, nil
+}
+
+// record notes that the workspace is detached at the target's tip now, and
+// that its branch is gone.
+func (g *Merger) record(ctx context.Context, w Workspace, merged Merged) error {
+	ctx, cancel := g.m.detached(ctx)
+	defer cancel()
+	change := Change{BaseCommit: &merged.SHA}
+	if !merged.BranchKept && (merged.Branch == w.Branch || w.Branch == "") {
+		change.Branch, change.BranchCreated = new(""), new(false)
+	}
+	_, err := g.m.cfg.Store.UpdateWorkspace(ctx, w.ThreadID, GuardOf(w), change)
+	if errors.Is(err, ErrNotFound) {
+		return nil // deleted in between
+	}
+	return err
+}
+
+// ready returns a thread's workspace that can be worked in, and its project.
+func (m *Manager) ready(ctx context.Context, threadID string) (Workspace, Project, error) {
+	w, err := m.Get(ctx, threadID)
+	if err != nil {
+		return w, Project{}, err
+	}
+	switch w.Status {
+	case StatusReady:
+	case StatusError:
+		return w, Project{}, failed("", w)
+	default:
+		return w, Project{}, &Error{
+			Code: ErrNotReady, Workspace: &w,
+			Message: fmt.Sprintf("the workspace of thread %s is still being made", threadID),
+			Hint:    "wait until it is ready",
+		}
+	}
+	project, err := m.projectOf(ctx, w)
+	if err != nil {
+		return w, project, err
+	}
+	return w, project, m.inPlace(ctx, w)
+}
