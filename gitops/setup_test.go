@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -137,6 +138,15 @@ func TestSetupFailureIsAWarningWithTheEndOfTheOutput(t *testing.T) {
 		t.Errorf("the warning quotes too much: %q", w[0])
 	}
 	c.wantUntracked("go.log=")
+	var told []string
+	for _, e := range c.events {
+		if e.Warning && e.Phase == workspace.PhaseInstall {
+			told = append(told, e.Message)
+		}
+	}
+	if !slices.Equal(told, w) {
+		t.Errorf("told %q, returned %q", told, w)
+	}
 }
 
 func TestSetupCommandsReplaceTheInstall(t *testing.T) {
