@@ -295,11 +295,11 @@ func TestSetupHasATimeLimit(t *testing.T) {
 	c.fresh()
 	c.tool("npm", "echo changed >package-lock.json\n"+stubborn+"while :; do sleep 1; done")
 	c.tool("go", "touch go.log")
-	w := c.r.setup(t.Context(), c.request(SetupOptions{Install: true, Timeout: 2 * time.Second, Env: []string{c.toolPath()}}))
+	w := c.r.setup(t.Context(), c.request(SetupOptions{Install: true, Timeout: 5 * time.Second, Env: []string{c.toolPath()}}))
 	if len(w) != 2 {
 		t.Fatalf("warnings: %q, want two", w)
 	}
-	wantWarning(t, w[:1], `"npm ci" was ended`, "longer than 2s", "waiting", `not run after it: "go mod download"`)
+	wantWarning(t, w[:1], `"npm ci" was ended`, "longer than 5s", "waiting", `not run after it: "go mod download"`)
 	wantWarning(t, w[1:], "put back", "package-lock.json")
 	c.wantGone("self.log", "child.log")
 	c.wantClean()
