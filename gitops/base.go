@@ -35,9 +35,13 @@ func (b *baseResolver) resolve(ctx context.Context, name string) (base, error) {
 	if err := workspace.CheckRef(name); err != nil {
 		return base{}, err
 	}
-	if branch, ok := strings.CutPrefix(name, "refs/heads/"); ok {
-		name = branch
-	}
+	found, err := b.named(ctx, strings.TrimPrefix(name, "refs/heads/"))
+	// Said again, the name stands for the same base.
+	found.name = name
+	return found, err
+}
+
+func (b *baseResolver) named(ctx context.Context, name string) (base, error) {
 	short := strings.TrimPrefix(name, "refs/remotes/")
 	remotes, err := b.r.remotes(ctx, b.project)
 	if err != nil {
@@ -123,7 +127,7 @@ func (b *baseResolver) branch(ctx context.Context, name, local string, remotes [
 			return base{}, err
 		}
 		if ahead {
-			return base{name: name, commit: tracked}, nil
+			return base{commit: tracked}, nil
 		}
 		behind, err := b.ancestor(ctx, tracked, local)
 		if err != nil {
@@ -134,7 +138,7 @@ func (b *baseResolver) branch(ctx context.Context, name, local string, remotes [
 			break
 		}
 	}
-	return base{name: name, commit: local}, nil
+	return base{commit: local}, nil
 }
 
 // refresh fetches a branch from the remotes unless that isn't wanted.
@@ -210,7 +214,7 @@ func (b *baseResolver) remote(ctx context.Context, remote, branch string) (base,
 	if results[remote].absent {
 		b.warn("%s has no branch %s any more; it was taken %s", remote, branch, b.asOf(ctx, remote, branch, tracked))
 	}
-	return base{name: remote + "/" + branch, commit: tracked}, nil
+	return base{commit: tracked}, nil
 }
 
 // notLocal takes what is no local branch: one that only a remote has, or a
@@ -234,7 +238,7 @@ func (b *baseResolver) notLocal(ctx context.Context, name string, remotes []stri
 	}
 	commit, err := b.commit(ctx, name)
 	if err != nil || commit != "" {
-		return base{name: name, commit: commit}, err
+		return base{commit: commit}, err
 	}
 	return b.unknown(ctx, name, candidates)
 }
@@ -279,7 +283,7 @@ func (b *baseResolver) unknown(ctx context.Context, name string, remotes []strin
 			return base{}, err
 		}
 		if tracked != "" {
-			return base{name: remote + "/" + name, commit: tracked}, nil
+			return base{commit: tracked}, nil
 		}
 		if results[remote].err != nil {
 			missing.Message += fmt.Sprintf(", and %s could not be asked", remote)

@@ -128,8 +128,8 @@ func TestBaseOnTheRemoteOnly(t *testing.T) {
 	sha := l.commit(seed, "g", "x\n")
 	l.run(seed, "push", "-q", "origin", "feat")
 	for _, base := range []string{"feat", "origin/feat", "refs/remotes/origin/feat"} {
-		if w := l.made(titled("from "+base), from(base)); w.Base != "origin/feat" || w.BaseCommit != sha {
-			t.Errorf("%s: base %s at %s, want origin/feat at %s", base, w.Base, w.BaseCommit, sha)
+		if w := l.made(titled("from "+base), from(base)); w.Base != base || w.BaseCommit != sha {
+			t.Errorf("%s: base %s at %s, want %s", base, w.Base, w.BaseCommit, sha)
 		}
 	}
 	l.isTip("feat", "")

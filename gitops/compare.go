@@ -166,6 +166,9 @@ func (c *comparer) relation(ctx context.Context, base, head string) (relation, e
 	if rel, ok := c.r.relations.get(key); ok {
 		return rel, nil
 	}
+	if ahead, ok := c.refs.linear(base, head); ok {
+		return relation{ahead: ahead, merged: new(false)}, nil
+	}
 	out, err := c.r.git.line(ctx, c.refs.command("rev-list", "--left-right", "--count", base+"..."+head, "--"))
 	if err != nil {
 		return relation{}, err

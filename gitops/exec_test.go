@@ -240,7 +240,7 @@ func TestExecute(t *testing.T) {
 		{name: "no input", p: shell("cat; echo end"), stdout: "end\n"},
 		{name: "input", p: func() process { p := shell("cat"); p.stdin = strings.NewReader("in"); return p }(), stdout: "in"},
 		{name: "environment", p: shell("echo $PATH $HOME"), stdout: "/usr/bin:/bin\n"},
-		{name: "time limit", p: func() process { p := shell("echo begun >&2; sleep 60"); p.timeout = 300 * time.Millisecond; return p }(), code: -1, stderr: "begun", err: context.DeadlineExceeded},
+		{name: "time limit", p: func() process { p := shell("echo begun >&2; sleep 60"); p.timeout = 3 * time.Second; return p }(), code: -1, stderr: "begun", err: context.DeadlineExceeded},
 	}
 	for _, tt := range tests {
 		stdout.Reset()

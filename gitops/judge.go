@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/threadtree/threadtree/workspace"
 )
@@ -44,6 +45,7 @@ type judge struct {
 // nothing. What it says holds under the repository's lock, as far as others
 // respect that.
 func (r *Repository) judge(ctx context.Context, p workspace.Project, w workspace.Workspace) (verdict, error) {
+	w.Base = strings.TrimPrefix(w.Base, "refs/heads/")
 	j := &judge{r: r, project: p, w: w, v: verdict{directory: resolvedParent(w.Directory)}}
 	steps := []func(context.Context) error{j.whose, j.held, j.clean, j.branches, j.used}
 	for _, step := range steps {

@@ -116,6 +116,28 @@ done; } | git fast-import --quiet`, maxSearched+1))
 	})
 }
 
+func TestRelationHeedsReplacedCommits(t *testing.T) {
+	t.Parallel()
+	for _, pack := range []bool{false, true} {
+		f := newRepo(t)
+		wt := f.worktree("x")
+		for i := range 3 {
+			f.commit(wt, "g", fmt.Sprint(i), "own")
+		}
+		if s := f.state(f.list()["x"], "main"); *s.Ahead != 3 || *s.Behind != 0 || *s.Merged {
+			t.Errorf("state %+v", s)
+		}
+		f.git("replace", "--graft", "x", "main")
+		if pack {
+			f.git("pack-refs", "--all", "--prune")
+		}
+		f.r.relations = relationCache{}
+		if s := f.state(f.list()["x"], "main"); *s.Ahead != 1 {
+			t.Errorf("replaced, packed %v: ahead %d, want 1", pack, *s.Ahead)
+		}
+	}
+}
+
 func TestPatchScanner(t *testing.T) {
 	t.Parallel()
 	const (

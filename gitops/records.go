@@ -6,7 +6,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -149,20 +152,42 @@ func readRecords(common string) ([]record, error) {
 	if err != nil {
 		return nil, unreadable(root, err)
 	}
-	records := make([]record, 0, len(listed))
-	for _, d := range listed {
-		if !d.IsDir() {
-			continue
+	records := make([]*record, len(listed))
+	errs := make([]error, len(listed))
+	inParallel(len(listed), func(i int) {
+		if !listed[i].IsDir() {
+			return
 		}
-		e, ok, err := readRecord(filepath.Join(root, d.Name()))
-		if err != nil {
-			return nil, err
+		e, ok, err := readRecord(filepath.Join(root, listed[i].Name()))
+		if errs[i] = err; ok {
+			records[i] = &e
 		}
-		if ok {
-			records = append(records, e)
+	})
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	found := make([]record, 0, len(records))
+	for _, e := range records {
+		if e != nil {
+			found = append(found, *e)
 		}
 	}
-	return records, nil
+	return found, nil
+}
+
+// inParallel calls do for each i below n, as many at once as Go may use
+// processors.
+func inParallel(n int, do func(i int)) {
+	var next atomic.Int64
+	var group sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), n) {
+		group.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				do(i)
+			}
+		})
+	}
+	group.Wait()
 }
 
 // look finds out what is on disk where the entry says that its worktree is. It

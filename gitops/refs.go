@@ -31,6 +31,9 @@ type refs struct {
 
 	mu   sync.Mutex // guards repo: go-git's object storage isn't safe
 	repo *gogit.Repository
+
+	replaced   sync.Once
+	isReplaced bool
 }
 
 type refName = plumbing.ReferenceName
@@ -172,6 +175,50 @@ func (x *refs) committed(ctx context.Context, sha string) (time.Time, error) {
 		return time.Time{}, err
 	}
 	return time.Unix(seconds, 0), nil
+}
+
+// maxLinear is how many commits are followed to see whether a commit merely
+// lies ahead of another.
+const maxLinear = 20
+
+// linear returns how many commits head lies ahead of base, where that is seen
+// by following a few commits of one parent each. ok is false where git has to
+// count.
+func (x *refs) linear(base, head string) (ahead int, ok bool) {
+	if x.repo == nil || x.rewritten() {
+		return 0, false
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for ; ahead <= maxLinear; ahead++ {
+		if head == base {
+			return ahead, true
+		}
+		commit, err := x.repo.CommitObject(plumbing.NewHash(head))
+		if err != nil || len(commit.ParentHashes) != 1 {
+			return 0, false
+		}
+		head = commit.ParentHashes[0].String()
+	}
+	return 0, false
+}
+
+// rewritten reports whether history is another than the commits say, because
+// some are replaced.
+func (x *refs) rewritten() bool {
+	x.replaced.Do(func() {
+		for _, path := range []string{"refs/replace", "info/grafts"} {
+			if _, err := os.Lstat(filepath.Join(x.common, path)); err == nil {
+				x.isReplaced = true
+			}
+		}
+		packed, err := x.store.packedRefs()
+		for name := range packed {
+			x.isReplaced = x.isReplaced || strings.HasPrefix(name, "refs/replace/")
+		}
+		x.isReplaced = x.isReplaced || err != nil
+	})
+	return x.isReplaced
 }
 
 // tip returns the object id of a ref by its full name, such as refs/heads/x,

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 
 	"github.com/go-git/go-billy/v5/osfs"
 	"github.com/go-git/go-git/v5/config"
@@ -18,7 +19,8 @@ import (
 
 // refStorer is go-git's storage with two things mended: extensions that don't
 // change how refs and objects are read are hidden from its check, which knows
-// none of them, and the packed refs are read once and not again for each ref.
+// none of them, and a ref costs one look at its file: the packed refs are read
+// once and not again for each ref.
 type refStorer struct {
 	*filesystem.Storage
 	common string
@@ -54,13 +56,17 @@ func (s *refStorer) Config() (*config.Config, error) {
 
 // Reference returns a ref: the loose one, or else the packed one.
 func (s *refStorer) Reference(name plumbing.ReferenceName) (*plumbing.Reference, error) {
+	if !filepath.IsLocal(name.String()) {
+		return nil, plumbing.ErrReferenceNotFound
+	}
 	// A ref may be packed between the two looks, but not unpacked.
-	if _, err := os.Lstat(filepath.Join(s.common, filepath.FromSlash(name.String()))); err == nil {
-		ref, err := s.Storage.Reference(name)
-		if !errors.Is(err, plumbing.ErrReferenceNotFound) {
-			return ref, err
-		}
-	} else if !isAbsent(err) {
+	content, err := os.ReadFile(filepath.Join(s.common, filepath.FromSlash(name.String())))
+	switch ref := parseHead(content); {
+	case err == nil && ref.sha != "":
+		return plumbing.NewHashReference(name, plumbing.NewHash(ref.sha)), nil
+	case err == nil && ref.ref != "":
+		return plumbing.NewSymbolicReference(name, plumbing.ReferenceName(ref.ref)), nil
+	case err == nil || !isAbsent(err) && !errors.Is(err, syscall.EISDIR):
 		return s.Storage.Reference(name)
 	}
 	packed, err := s.packedRefs()

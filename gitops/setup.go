@@ -63,9 +63,20 @@ func (q setupRequest) tell(phase workspace.Phase, message string) {
 	}
 }
 
+// warn tells of warnings and returns them.
+func (q setupRequest) warn(phase workspace.Phase, warnings []string) []string {
+	if q.progress != nil {
+		for _, w := range warnings {
+			q.progress(workspace.Event{Phase: phase, Message: w, Warning: true})
+		}
+	}
+	return warnings
+}
+
 // setup sets a fresh worktree up and returns a warning for each thing that
-// went less than well. When ctx ends it returns soon; no process of its own
-// is left, and what was copied or installed so far stays.
+// went less than well; each has also been told as an event. When ctx ends it
+// returns soon; no process of its own is left, and what was copied or
+// installed so far stays.
 func (r *Repository) setup(ctx context.Context, q setupRequest) (warnings []string) {
 	if q.options.nothing() {
 		return nil
@@ -78,25 +89,27 @@ func (r *Repository) setup(ctx context.Context, q setupRequest) (warnings []stri
 	defer cancel()
 
 	if q.options.Copy && q.source != "" {
-		warnings = append(warnings, r.copyIgnored(bounded, q)...)
+		warnings = q.warn(workspace.PhaseCopy, r.copyIgnored(bounded, q))
 	}
 	if ctx.Err() != nil {
 		return warnings
 	}
-	steps, planned := planSteps(q, r.setupEnv(q.options.Env))
-	warnings = append(warnings, planned...)
+	steps, unplanned := planSteps(q, r.setupEnv(q.options.Env))
+	warnings = append(warnings, q.warn(workspace.PhaseInstall, unplanned)...)
 	if len(steps) == 0 {
 		return warnings
 	}
 	before, err := r.changes(ctx, q)
 	if err != nil {
-		return append(warnings, "the state of the fresh worktree is not known, so nothing was installed in it: "+err.Error())
+		return append(warnings, q.warn(workspace.PhaseInstall, []string{
+			"the state of the fresh worktree is not known, so nothing was installed in it: " + err.Error(),
+		})...)
 	}
-	warnings = append(warnings, runSteps(bounded, q, steps, timeout)...)
+	warnings = append(warnings, q.warn(workspace.PhaseInstall, runSteps(bounded, q, steps, timeout))...)
 	if ctx.Err() != nil {
 		return warnings
 	}
-	return append(warnings, r.restoreTracked(ctx, q, before)...)
+	return append(warnings, q.warn(workspace.PhaseInstall, r.restoreTracked(ctx, q, before))...)
 }
 
 // workDirectory is the project's place in the fresh worktree.

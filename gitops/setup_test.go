@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -137,6 +138,15 @@ func TestSetupFailureIsAWarningWithTheEndOfTheOutput(t *testing.T) {
 		t.Errorf("the warning quotes too much: %q", w[0])
 	}
 	c.wantUntracked("go.log=")
+	var told []string
+	for _, e := range c.events {
+		if e.Warning && e.Phase == workspace.PhaseInstall {
+			told = append(told, e.Message)
+		}
+	}
+	if !slices.Equal(told, w) {
+		t.Errorf("told %q, returned %q", told, w)
+	}
 }
 
 func TestSetupCommandsReplaceTheInstall(t *testing.T) {
@@ -285,11 +295,11 @@ func TestSetupHasATimeLimit(t *testing.T) {
 	c.fresh()
 	c.tool("npm", "echo changed >package-lock.json\n"+stubborn+"while :; do sleep 1; done")
 	c.tool("go", "touch go.log")
-	w := c.r.setup(t.Context(), c.request(SetupOptions{Install: true, Timeout: 2 * time.Second, Env: []string{c.toolPath()}}))
+	w := c.r.setup(t.Context(), c.request(SetupOptions{Install: true, Timeout: 5 * time.Second, Env: []string{c.toolPath()}}))
 	if len(w) != 2 {
 		t.Fatalf("warnings: %q, want two", w)
 	}
-	wantWarning(t, w[:1], `"npm ci" was ended`, "longer than 2s", "waiting", `not run after it: "go mod download"`)
+	wantWarning(t, w[:1], `"npm ci" was ended`, "longer than 5s", "waiting", `not run after it: "go mod download"`)
 	wantWarning(t, w[1:], "put back", "package-lock.json")
 	c.wantGone("self.log", "child.log")
 	c.wantClean()

@@ -27,12 +27,14 @@ func (r *Repository) Worktrees(ctx context.Context, p workspace.Project) ([]work
 	if err != nil {
 		return nil, withOp("list", unreadable(p.ID, err))
 	}
-	worktrees := make([]workspace.Worktree, 0, len(records))
-	for _, e := range records {
-		if err := ctx.Err(); err != nil {
-			return nil, failure("list", "the worktrees could not be listed", "", err)
+	worktrees := make([]workspace.Worktree, len(records))
+	inParallel(len(records), func(i int) {
+		if ctx.Err() == nil {
+			worktrees[i] = r.complete(ctx, x, records[i], shared.perWorktree)
 		}
-		worktrees = append(worktrees, r.complete(ctx, x, e, shared.perWorktree))
+	})
+	if err := ctx.Err(); err != nil {
+		return nil, failure("list", "the worktrees could not be listed", "", err)
 	}
 	slices.SortFunc(worktrees, func(a, b workspace.Worktree) int {
 		if c := strings.Compare(a.Directory, b.Directory); c != 0 {
