@@ -103,6 +103,24 @@ func (c *Collector) plan(ctx context.Context, o CollectOptions) ([]Collected, er
 	return p.plan, nil
 }
 
+// Trash returns what can be restored of a project, newest first, with the size
+// of each kept directory, measured within the last hour.
+func (c *Collector) Trash(ctx context.Context, projectDir string) ([]Trashed, error) {
+	trash, err := c.m.Trash(ctx, projectDir)
+	if err != nil {
+		return nil, err
+	}
+	for i := range trash {
+		if trash[i].Kept.Directory == "" {
+			continue
+		}
+		if _, err := c.m.trashSize(ctx, &trash[i]); err != nil {
+			return nil, within("trash", "", err)
+		}
+	}
+	return trash, nil
+}
+
 // planning is a plan in the making.
 type planning struct {
 	m    *Manager

@@ -4,12 +4,14 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/threadtree/threadtree/workspace"
 )
 
 type deleteCommand struct {
 	Thread string `name:"thread" required:"" placeholder:"ID" help:"The chat thread."`
+	Force  bool   `name:"force" help:"Also with uncommitted work, unmerged commits, a lock, an operation or a process in it. It can be restored all the same."`
 }
 
 // Run deletes the workspace.
@@ -18,12 +20,12 @@ func (c *deleteCommand) Run(ctx context.Context, a *app) error {
 		return err
 	}
 	return a.with(ctx, func(m *workspace.Manager) error {
-		d, err := m.Delete(ctx, workspace.DeleteOptions{ThreadID: c.Thread, Progress: a.progress()})
+		d, err := m.Delete(ctx, workspace.DeleteOptions{ThreadID: c.Thread, Force: c.Force, Progress: a.progress()})
 		if err != nil {
 			return err
 		}
 		if a.opts.JSON {
-			return a.printJSON(deletedJSON{Deleted: true})
+			return a.printJSON(deletedOf(d))
 		}
 		if a.opts.Quiet {
 			return nil
@@ -52,6 +54,12 @@ func (a *app) deleted(d workspace.Deleted) string {
 	}
 	for _, left := range d.Removed.Left {
 		b.WriteString(a.hang("  left       ", left))
+	}
+	if t := d.Trashed; t != nil {
+		fmt.Fprintf(&b, "  undo       threadtree restore --thread %s, until %s\n", visible(w.ThreadID), t.RestorableUntil.Local().Format(time.DateTime))
+		if !t.DirectoryUntil.IsZero() {
+			fmt.Fprintf(&b, "             with ignored files until %s\n", t.DirectoryUntil.Local().Format(time.DateTime))
+		}
 	}
 	return b.String()
 }

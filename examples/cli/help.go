@@ -35,6 +35,11 @@ error. Its codes:
   target_not_found      no such branch, tag or commit to start from
   dirty_worktree        there are changes that are not committed
   unmerged              there are commits that the base does not have
+  nothing_to_merge      the target has all the commits
+  rebase_conflict       the commits and the target changed the same lines
+  merge_conflict        the same, for squash and merge
+  target_dirty          the target's checkout has changes in the same files
+  not_fast_forward      the target, or the remote, has other commits
   locked                the worktree is locked, or another thread has it too
   operation_in_progress a rebase, merge or the like is under way
   permission_denied     the system does not allow it
@@ -126,4 +131,65 @@ func (*reconcileCommand) Help() string {
 	return `Brings the records in line with git and the disk, and says what it found. Run it when a bot starts. What an interrupted create left is completed or cleared; nothing else is ever removed.
 
   threadtree reconcile --repo ~/app`
+}
+
+// Help is the detailed help of restore.
+func (*restoreCommand) Help() string {
+	return `Brings the workspace that was deleted last for the thread back: branch, directory, staged, changed and untracked files as they were; ignored files too while the directory is kept. Where the branch's name or the place is taken by now, it gets another and says so.
+
+  threadtree delete --thread 42 --force
+  threadtree restore --thread 42`
+}
+
+// Help is the detailed help of trash.
+func (*trashCommand) Help() string {
+	return `Shows the deleted workspaces of the project that can be restored, newest first, with the size of what is kept. What has expired is let go by gc alone.
+
+  threadtree trash --repo ~/app`
+}
+
+// Help is the detailed help of preview.
+func (*previewCommand) Help() string {
+	return `Says whether the thread's commits would merge, what would change, and which files would conflict. No file, index or ref is touched.
+
+  threadtree preview --thread 42
+  threadtree --json preview --thread 42 --target release`
+}
+
+// Help is the detailed help of merge.
+func (*mergeCommand) Help() string {
+	return `Brings the thread's commits to the target branch: each of them, on top of the target (rebase), as one (squash), or with a merge commit (merge). The target's checkout, if it has one, follows; changes in other files of it stay. Afterwards the workspace is detached at the target, and its branch is gone.
+
+  threadtree merge --thread 42
+  threadtree merge --thread 42 --target release --strategy squash --message "Fix the login"
+
+On a conflict nothing is changed. With --resolve the conflict is left in the workspace, to be resolved there:
+
+  threadtree merge --thread 42 --resolve
+        ... resolve the files in the workspace and git add them ...
+  threadtree continue --thread 42
+        or: threadtree abort --thread 42`
+}
+
+// Help is the detailed help of continue.
+func (*continueCommand) Help() string {
+	return `Finishes a merge that was paused on a conflict, once the files are resolved. Says which files still have conflict markers otherwise.
+
+  threadtree continue --thread 42`
+}
+
+// Help is the detailed help of abort.
+func (*abortCommand) Help() string {
+	return `Undoes a merge that was paused on a conflict: the workspace is exactly as it was before.
+
+  threadtree abort --thread 42`
+}
+
+// Help is the detailed help of gc.
+func (*gcCommand) Help() string {
+	return `Prints what could be let go: deleted workspaces whose time is over, and, where asked for, workspaces that are merged, idle, or too many for a size. With --apply it lets go exactly that; workspaces go to the trash. One that is locked, dirty, busy or being made is never among them.
+
+  threadtree gc --repo ~/app
+  threadtree gc --repo ~/app --merged --idle 14d --apply
+  threadtree gc --repo ~/app --max-size 20G --apply`
 }

@@ -68,6 +68,16 @@ type listJSON struct {
 
 type deletedJSON struct {
 	Deleted bool `json:"deleted"`
+	// RestoreUntil is absent where nothing can be restored.
+	RestoreUntil string `json:"restore_until,omitempty"`
+}
+
+func deletedOf(d workspace.Deleted) deletedJSON {
+	j := deletedJSON{Deleted: true}
+	if d.Trashed != nil {
+		j.RestoreUntil = timeOf(d.Trashed.RestorableUntil)
+	}
+	return j
 }
 
 type locationJSON struct {

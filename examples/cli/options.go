@@ -25,6 +25,13 @@ type options struct {
 	Await     awaitCommand     `cmd:"" help:"Wait until a thread's workspace is ready."`
 	Adopt     adoptCommand     `cmd:"" help:"Bind a thread to a worktree that exists."`
 	Delete    deleteCommand    `cmd:"" help:"Remove a thread's workspace, if nothing is lost by it."`
+	Restore   restoreCommand   `cmd:"" help:"Bring a deleted workspace back."`
+	Trash     trashCommand     `cmd:"" help:"Show what can be restored."`
+	Preview   previewCommand   `cmd:"" help:"Say what a merge would do, and touch nothing."`
+	Merge     mergeCommand     `cmd:"" help:"Bring a thread's commits home."`
+	Continue  continueCommand  `cmd:"" help:"Finish a merge once its conflict is resolved."`
+	Abort     abortCommand     `cmd:"" help:"Undo a merge that is paused on a conflict."`
+	GC        gcCommand        `cmd:"" name:"gc" help:"Say what could be let go, or let it go."`
 	Reconcile reconcileCommand `cmd:"" help:"Repair the records of a project after a crash."`
 }
 

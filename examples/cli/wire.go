@@ -11,7 +11,12 @@ import (
 )
 
 // with opens the database, puts the manager together and calls f with it.
-func (a *app) with(ctx context.Context, f func(*workspace.Manager) error) (err error) {
+func (a *app) with(ctx context.Context, f func(*workspace.Manager) error) error {
+	return a.withGit(ctx, func(m *workspace.Manager, _ *gitops.Repository) error { return f(m) })
+}
+
+// withGit is with for a command that does more with git than the manager.
+func (a *app) withGit(ctx context.Context, f func(*workspace.Manager, *gitops.Repository) error) (err error) {
 	if a.opts.DB == "" || a.opts.Home == "" {
 		return &usageError{"the home directory of this user is not known: give --db and --home"}
 	}
@@ -53,7 +58,7 @@ func (a *app) with(ctx context.Context, f func(*workspace.Manager) error) (err e
 	if err != nil {
 		return err
 	}
-	return f(manager)
+	return f(manager, repository)
 }
 
 // provider is git's, which under auto says on each workspace that it stood in.

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/threadtree/threadtree/workspace"
+)
+
+type gcCommand struct {
+	Repo    string   `name:"repo" required:"" placeholder:"DIR" help:"A directory of the repository."`
+	Merged  bool     `name:"merged" help:"Also workspaces whose commits are all merged."`
+	Idle    duration `name:"idle" placeholder:"TIME" help:"Also clean, merged workspaces in which nothing has happened for so long, such as 36h or 14d."`
+	MaxSize size     `name:"max-size" placeholder:"N" help:"Also the oldest, until the project's workspaces take no more than N bytes; 500M and 2G are understood."`
+	Apply   bool     `name:"apply" help:"Let go what the plan says."`
+}
+
+// duration is a time span that may be given in days.
+type duration time.Duration
+
+// UnmarshalText takes 90m, 36h and 14d.
+func (d *duration) UnmarshalText(text []byte) error {
+	if days, ok := strings.CutSuffix(string(text), "d"); ok {
+		n, err := strconv.Atoi(days)
+		if err != nil || n <= 0 || n > 100_000 {
+			return fmt.Errorf("%q is no number of days", days)
+		}
+		*d = duration(time.Duration(n) * 24 * time.Hour)
+		return nil
+	}
+	v, err := time.ParseDuration(string(text))
+	if err == nil && v <= 0 {
+		err = errors.New("it has to be longer than nothing")
+	}
+	*d = duration(v)
+	return err
+}
+
+// size is a number of bytes.
+type size int64
+
+// UnmarshalText takes a number with k, M, G or T behind it, or none.
+func (s *size) UnmarshalText(text []byte) error {
+	number := strings.TrimSuffix(strings.ToUpper(string(text)), "B")
+	factor := int64(1)
+	if n := len(number); n > 0 {
+		if i := strings.IndexByte("KMGT", number[n-1]); i >= 0 {
+			factor, number = 1<<(10*(i+1)), number[:n-1]
+		}
+	}
+	v, err := strconv.ParseInt(number, 10, 64)
+	if err != nil || v <= 0 || v > (1<<62)/factor {
+		return fmt.Errorf("%q is no size, such as 500M or 2G", text)
+	}
+	*s = size(v * factor)
+	return nil
+}
+
+// Run prints the plan, or carries it out.
+func (c *gcCommand) Run(ctx context.Context, a *app) error {
+	project, err := directory("repo", c.Repo)
+	if err != nil {
+		return err
+	}
+	return a.with(ctx, func(m *workspace.Manager) error {
+		collector := workspace.NewCollector(m)
+		plan, err := collector.Plan(ctx, workspace.CollectOptions{
+			Project: project, Merged: c.Merged, Idle: time.Duration(c.Idle), MaxSize: int64(c.MaxSize),
+		})
+		if err != nil {
+			return err
+		}
+		if c.Apply {
+			if plan, err = collector.Apply(ctx, plan); err != nil {
+				return err
+			}
+		}
+		if a.opts.JSON {
+			return a.printJSON(planOf(plan))
+		}
+		return a.print(a.plan(plan, c.Apply))
+	})
+}
+
+type collectedJSON struct {
+	Kind      workspace.CollectKind `json:"kind"`
+	ThreadID  string                `json:"thread_id"`
+	TrashID   string                `json:"trash_id,omitempty"`
+	Directory string                `json:"directory,omitempty"`
+	Size      *int64                `json:"size,omitempty"`
+	Reason    string                `json:"reason"`
+	Done      bool                  `json:"done"`
+	Error     string                `json:"error,omitempty"`
+}
+
+func planOf(plan []workspace.Collected) map[string][]collectedJSON {
+	list := []collectedJSON{}
+	for _, p := range plan {
+		j := collectedJSON{Kind: p.Kind, ThreadID: p.ThreadID, TrashID: p.TrashID, Directory: p.Directory, Reason: p.Reason, Done: p.Done}
+		if p.Size >= 0 {
+			j.Size = &p.Size
+		}
+		if p.Err != nil {
+			j.Error = errorOf(p.Err).Error.Message
+		}
+		list = append(list, j)
+	}
+	return map[string][]collectedJSON{"plan": list}
+}
+
+// plan is a plan, or what became of it, for people.
+func (a *app) plan(plan []workspace.Collected, applied bool) string {
+	if len(plan) == 0 {
+		if a.opts.Quiet {
+			return ""
+		}
+		return "Nothing has to go.\n"
+	}
+	kinds := map[workspace.CollectKind]string{
+		workspace.CollectDirectory: "kept directory", workspace.CollectSnapshot: "snapshot", workspace.CollectWorkspace: "workspace",
+	}
+	t := table{{"THREAD", "WHAT", "SIZE", "WHY"}}
+	for _, p := range plan {
+		why := p.Reason
+		if p.Err != nil {
+			why = "stays: " + errorOf(p.Err).Error.Message
+		}
+		t = append(t, []string{visible(p.ThreadID), kinds[p.Kind], sizeOf(p.Size), a.sentence(why)})
+	}
+	text := strings.Join(t.lines(a.width), "")
+	if !applied && !a.opts.Quiet {
+		text += "Nothing was changed; --apply lets these go.\n"
+	}
+	return text
+}
