@@ -42,11 +42,14 @@ type Kept struct {
 	Missing []string
 }
 
-// Trash remembers deleted workspaces. All methods may be called concurrently
-// and each takes effect wholly or not at all.
+// Trash remembers deleted workspaces. All methods may be called concurrently,
+// also by several processes on one store, and each takes effect wholly or not
+// at all. Times come back in UTC, with all that they had, except for the
+// workspace's CreatedAt, which has whole seconds.
 type Trash interface {
 	// TrashWorkspace does what DeleteWorkspace does and remembers t, in one
-	// transaction. A record with t's id is replaced.
+	// transaction. A record with t's id is replaced. Where t has no id, or its
+	// workspace another thread, the code is internal.
 	TrashWorkspace(ctx context.Context, threadID string, guard Guard, t Trashed) error
 	// Trashed returns a record; without one the code is not_found.
 	Trashed(ctx context.Context, id string) (Trashed, error)
@@ -57,10 +60,13 @@ type Trash interface {
 	UpdateTrash(ctx context.Context, t Trashed) error
 	// RestoreWorkspace writes w as the thread's row, as BeginWorkspace does
 	// for a thread without one and with the claim of UpdateWorkspace, links
-	// the session again, and forgets the record, in one transaction. The
-	// codes are those of the two.
+	// the session again, and forgets the record, in one transaction. CreatedAt
+	// is that of the record's workspace, and the record's SessionID is put
+	// back where the thread has no session by now. The codes are those of the
+	// two; without the record, and without a row of the thread, not_found.
 	RestoreWorkspace(ctx context.Context, id string, w Workspace) (Workspace, error)
-	// ForgetTrash forgets a record. It is no error if there is none.
+	// ForgetTrash forgets a record. It is no error if there is none. That the
+	// thread had a workspace stays known.
 	ForgetTrash(ctx context.Context, id string) error
 }
 

@@ -12,6 +12,7 @@ import (
 var (
 	_ workspace.Store = (*Store)(nil)
 	_ workspace.Notes = (*Store)(nil)
+	_ workspace.Trash = (*Store)(nil)
 )
 
 // Store keeps everything in memory. It may be used concurrently, and shares no
@@ -26,6 +27,7 @@ type Store struct {
 	sessions   map[string]workspace.Session
 	channels   map[string]workspace.Channel
 	notes      map[noteKey]workspace.Note
+	trash      map[string]workspace.Trashed
 	version    int64 // of the last note that was written
 	revision   int64
 }
@@ -39,6 +41,7 @@ func New() *Store {
 		sessions:   map[string]workspace.Session{},
 		channels:   map[string]workspace.Channel{},
 		notes:      map[noteKey]workspace.Note{},
+		trash:      map[string]workspace.Trashed{},
 	}
 }
 

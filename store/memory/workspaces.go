@@ -23,8 +23,7 @@ func (s *Store) BeginWorkspace(ctx context.Context, w workspace.Workspace, guard
 	if _, ok := s.sessions[w.ThreadID]; !ok {
 		s.sessions[w.ThreadID] = newSession(workspace.Session{ThreadID: w.ThreadID}, now)
 	}
-	delete(s.deleted, w.ThreadID)
-	return s.put(row), nil
+	return s.begin(row), nil
 }
 
 // UpdateWorkspace implements [workspace.Workspaces].
@@ -38,11 +37,8 @@ func (s *Store) UpdateWorkspace(ctx context.Context, threadID string, guard work
 		return workspace.Workspace{}, err
 	}
 	if change.Claim {
-		claim := rules.ClaimOf(row)
-		for _, id := range slices.Sorted(maps.Keys(s.workspaces)) {
-			if other := s.workspaces[id]; claim.Clashes(other) {
-				return workspace.Workspace{}, rules.Taken(threadID, s.view(other))
-			}
+		if err := s.checkClaim(row); err != nil {
+			return workspace.Workspace{}, err
 		}
 	}
 	return s.put(row), nil
@@ -54,13 +50,7 @@ func (s *Store) DeleteWorkspace(ctx context.Context, threadID string, guard work
 		return err
 	}
 	defer s.mu.Unlock()
-	if err := rules.Matches(threadID, s.present(threadID), guard); err != nil {
-		return err
-	}
-	delete(s.workspaces, threadID)
-	s.deleted[threadID] = true
-	s.revision++
-	return nil
+	return s.remove(threadID, guard)
 }
 
 // Workspace implements [workspace.Workspaces].
@@ -123,6 +113,34 @@ func (s *Store) present(threadID string) *workspace.Workspace {
 	}
 	w = s.view(w)
 	return &w
+}
+
+// checkClaim returns the refusal of what w claims, if another row has it.
+func (s *Store) checkClaim(w workspace.Workspace) error {
+	claim := rules.ClaimOf(w)
+	for _, id := range slices.Sorted(maps.Keys(s.workspaces)) {
+		if other := s.workspaces[id]; claim.Clashes(other) {
+			return rules.Taken(w.ThreadID, s.view(other))
+		}
+	}
+	return nil
+}
+
+// remove removes the thread's row if it matches guard, and remembers that.
+func (s *Store) remove(threadID string, guard workspace.Guard) error {
+	if err := rules.Matches(threadID, s.present(threadID), guard); err != nil {
+		return err
+	}
+	delete(s.workspaces, threadID)
+	s.deleted[threadID] = true
+	s.revision++
+	return nil
+}
+
+// begin stores the row of a thread whose last one may have been deleted.
+func (s *Store) begin(w workspace.Workspace) workspace.Workspace {
+	delete(s.deleted, w.ThreadID)
+	return s.put(w)
 }
 
 // put stores a row and returns it as a reader sees it.

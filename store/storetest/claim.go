@@ -99,21 +99,26 @@ var claimCases = map[string]claimCase{
 	},
 }
 
+// rows returns the two rows of a case, in a project of its own.
+func (c claimCase) rows(name string) (other, mine workspace.Workspace) {
+	other, mine = pending(name+"/1", "a"), pending(name+"/2", "b")
+	c.other(&other)
+	if c.mine != nil {
+		c.mine(&mine)
+	}
+	for _, w := range []*workspace.Workspace{&other, &mine} {
+		w.ProjectDirectory = name + w.ProjectDirectory
+		if w.ProjectID != "" {
+			w.ProjectID = name + w.ProjectID
+		}
+	}
+	return other, mine
+}
+
 var claimTests = map[string]func(*testing.T, workspace.Store){
 	"BesideAnotherRow": func(t *testing.T, s workspace.Store) {
 		for name, c := range claimCases {
-			other, mine := pending(name+"/1", "a"), pending(name+"/2", "b")
-			c.other(&other)
-			if c.mine != nil {
-				c.mine(&mine)
-			}
-			for _, w := range []*workspace.Workspace{&other, &mine} {
-				// A project of its own for each case.
-				w.ProjectDirectory = name + w.ProjectDirectory
-				if w.ProjectID != "" {
-					w.ProjectID = name + w.ProjectID
-				}
-			}
+			other, mine := c.rows(name)
 			other, mine = begin(t, s, other), begin(t, s, mine)
 			got, err := s.UpdateWorkspace(t.Context(), mine.ThreadID, workspace.GuardOf(mine), c.change)
 			if c.taken {

@@ -7,10 +7,17 @@ import (
 	"github.com/threadtree/threadtree/workspace"
 )
 
-// listed begins rows of two projects: a, b and c have the identity /p/.git,
-// other one of another project, and foreign1 and foreign2 none.
+// listed begins the rows of two projects.
 func listed(t *testing.T, s workspace.Store) {
 	t.Helper()
+	for _, w := range listedRows() {
+		begin(t, s, w)
+	}
+}
+
+// listedRows returns rows of two projects: a, b and c have the identity
+// /p/.git, other one of another project, and foreign1 and foreign2 none.
+func listedRows() (rows []workspace.Workspace) {
 	for _, r := range []struct {
 		thread, id, spelling, directory string
 		age                             time.Duration
@@ -25,33 +32,40 @@ func listed(t *testing.T, s workspace.Store) {
 		w := pending(r.thread, "attempt")
 		w.ProjectID, w.ProjectDirectory, w.Directory = r.id, r.spelling, r.directory
 		w.CreatedAt = created.Add(-r.age)
-		begin(t, s, w)
+		rows = append(rows, w)
 	}
+	return rows
+}
+
+// listQueries select from [listedRows], in order.
+var listQueries = []struct {
+	name string
+	q    workspace.Query
+	want []string
+}{
+	{"nothing", workspace.Query{}, nil},
+	{"all", workspace.Query{All: true}, []string{"foreign2", "foreign1", "other", "b", "a", "c"}},
+	{"identity", workspace.Query{ProjectID: "/p/.git"}, []string{"b", "a", "c"}},
+	{"unknown identity", workspace.Query{ProjectID: "/P/.git"}, nil},
+	{"spelling", workspace.Query{ProjectDirectories: []string{"/p"}}, []string{"foreign1"}},
+	{"spellings", workspace.Query{ProjectDirectories: []string{"/link/p", "/p", "/p"}}, []string{"foreign2", "foreign1"}},
+	{"other spelling", workspace.Query{ProjectDirectories: []string{"/p/", ""}}, nil},
+	{"directory", workspace.Query{Directory: "/trees/shared"}, []string{"other", "a"}},
+	{"thread", workspace.Query{ThreadID: "b"}, []string{"b"}},
+	{"other thread", workspace.Query{ThreadID: "d"}, nil},
+	{"thread and directory", workspace.Query{ThreadID: "foreign2", Directory: "/trees/shared"}, []string{"foreign2", "other", "a"}},
+	{"other directory", workspace.Query{Directory: "/trees"}, nil},
+	{
+		"together",
+		workspace.Query{ProjectID: "/p/.git", ProjectDirectories: []string{"/p"}, Directory: "/trees/shared"},
+		[]string{"foreign1", "other", "b", "a", "c"},
+	},
 }
 
 var listTests = map[string]func(*testing.T, workspace.Store){
 	"SelectsAndOrders": func(t *testing.T, s workspace.Store) {
 		listed(t, s)
-		for _, c := range []struct {
-			name string
-			q    workspace.Query
-			want []string
-		}{
-			{"nothing", workspace.Query{}, nil},
-			{"all", workspace.Query{All: true}, []string{"foreign2", "foreign1", "other", "b", "a", "c"}},
-			{"identity", workspace.Query{ProjectID: "/p/.git"}, []string{"b", "a", "c"}},
-			{"unknown identity", workspace.Query{ProjectID: "/P/.git"}, nil},
-			{"spelling", workspace.Query{ProjectDirectories: []string{"/p"}}, []string{"foreign1"}},
-			{"spellings", workspace.Query{ProjectDirectories: []string{"/link/p", "/p", "/p"}}, []string{"foreign2", "foreign1"}},
-			{"other spelling", workspace.Query{ProjectDirectories: []string{"/p/", ""}}, nil},
-			{"directory", workspace.Query{Directory: "/trees/shared"}, []string{"other", "a"}},
-			{"other directory", workspace.Query{Directory: "/trees"}, nil},
-			{
-				"together",
-				workspace.Query{ProjectID: "/p/.git", ProjectDirectories: []string{"/p"}, Directory: "/trees/shared"},
-				[]string{"foreign1", "other", "b", "a", "c"},
-			},
-		} {
+		for _, c := range listQueries {
 			rows, err := s.ListWorkspaces(t.Context(), c.q)
 			if err != nil {
 				t.Fatalf("%s: %v", c.name, err)

@@ -14,7 +14,7 @@ import (
 
 // Run tests everything that the doc comments of [workspace.Workspaces],
 // [workspace.Sessions] and [workspace.Channels] promise, and those of
-// [workspace.Notes] where the store has them. Open is called once for each
+// [workspace.Notes] and [workspace.Trash] where the store has them. Open is called once for each
 // test and returns a store with nothing in it; it closes the store by
 // t.Cleanup. The tests run in parallel.
 func Run(t *testing.T, open func(t *testing.T) workspace.Store) {
@@ -42,16 +42,24 @@ func Run(t *testing.T, open func(t *testing.T) workspace.Store) {
 			}
 		})
 	}
-	t.Run("Notes", func(t *testing.T) {
+	extra(t, "Notes", noteTests, open)
+	extra(t, "Trash", trashTests, open)
+	extra(t, "Restore", restoreTests, open)
+	extra(t, "TrashRaces", trashRaceTests, open)
+}
+
+// extra tests an optional extra, where the store has it.
+func extra[Extra any](t *testing.T, group string, tests map[string]func(*testing.T, Extra), open func(t *testing.T) workspace.Store) {
+	t.Run(group, func(t *testing.T) {
 		t.Parallel()
-		for name, test := range noteTests {
+		for name, test := range tests {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
-				notes, ok := open(t).(workspace.Notes)
+				s, ok := open(t).(Extra)
 				if !ok {
-					t.Skip("the store keeps no notes")
+					t.Skip("the store doesn't have that")
 				}
-				test(t, notes)
+				test(t, s)
 			})
 		}
 	})

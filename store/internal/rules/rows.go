@@ -108,6 +108,8 @@ func Selects(q workspace.Query, w workspace.Workspace) bool {
 		return true
 	case w.ProjectID == "" && slices.Contains(q.ProjectDirectories, w.ProjectDirectory):
 		return true
+	case q.ThreadID != "" && w.ThreadID == q.ThreadID:
+		return true
 	}
 	return q.Directory != "" && w.Directory == q.Directory
 }
