@@ -1,5 +1,5 @@
-// Package sqlite keeps workspaces, sessions, channels and notes in an SQLite
-// database. It passes store/storetest.
+// Package sqlite keeps workspaces, sessions, channels, notes and trash in an
+// SQLite database. It passes store/storetest.
 //
 // # Beside Kimaki
 //

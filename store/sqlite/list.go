@@ -44,27 +44,41 @@ func listQuery(q workspace.Query) (string, []any) {
 	if q.All {
 		return `SELECT ` + rowColumns + ` FROM thread_workspaces w` + joins, nil
 	}
-	var picks []string
-	var args []any
-	if q.ProjectID != "" {
-		picks = append(picks, "SELECT thread_id FROM threadtree_workspaces WHERE project_id = ?")
-		args = append(args, q.ProjectID)
-	}
-	if n := len(q.ProjectDirectories); n > 0 {
-		picks = append(picks, "SELECT thread_id FROM threadtree_unidentified WHERE project_directory IN (?"+strings.Repeat(",?", n-1)+")")
-		for _, directory := range q.ProjectDirectories {
-			args = append(args, directory)
-		}
-	}
-	if q.Directory != "" {
-		picks = append(picks, "SELECT thread_id FROM thread_workspaces WHERE workspace_directory = ?")
-		args = append(args, q.Directory)
-	}
+	picks, args := picksOf(q, [4]string{
+		"SELECT thread_id FROM threadtree_workspaces WHERE project_id",
+		"SELECT thread_id FROM threadtree_unidentified WHERE project_directory",
+		"SELECT thread_id FROM thread_workspaces WHERE workspace_directory",
+		"SELECT thread_id FROM thread_workspaces WHERE thread_id",
+	})
 	if len(picks) == 0 {
 		return "", nil
 	}
 	return `SELECT ` + rowColumns + ` FROM (` + strings.Join(picks, " UNION ") + `) p
 		CROSS JOIN thread_workspaces w ON w.thread_id = p.thread_id` + joins, args
+}
+
+// picksOf returns the conditions of which each selects something for q, begun
+// by the texts for the identity, the spelling, the directory and the thread.
+func picksOf(q workspace.Query, begun [4]string) (picks []string, args []any) {
+	pick := func(begun string, values ...string) {
+		picks = append(picks, begun+" IN (?"+strings.Repeat(",?", len(values)-1)+")")
+		for _, v := range values {
+			args = append(args, v)
+		}
+	}
+	if q.ProjectID != "" {
+		pick(begun[0], q.ProjectID)
+	}
+	if len(q.ProjectDirectories) > 0 {
+		pick(begun[1], q.ProjectDirectories...)
+	}
+	if q.Directory != "" {
+		pick(begun[2], q.Directory)
+	}
+	if q.ThreadID != "" {
+		pick(begun[3], q.ThreadID)
+	}
+	return picks, args
 }
 
 // ProjectDirectories implements [workspace.Workspaces]. It steps from one

@@ -41,7 +41,7 @@ func (s *Store) setUp(ctx context.Context, what string) error {
 		if err := addMissingColumns(ctx, conn); err != nil {
 			return err
 		}
-		if err := migrate(ctx, conn); err != nil {
+		if err := migrate(ctx, conn, s.migrations); err != nil {
 			return err
 		}
 		if err := attach(ctx, conn); err != nil {
@@ -53,7 +53,7 @@ func (s *Store) setUp(ctx context.Context, what string) error {
 
 // migrate runs the migrations that the database lacks, within the transaction
 // that is open on conn.
-func migrate(ctx context.Context, conn *sql.Conn) error {
+func migrate(ctx context.Context, conn *sql.Conn, migrations fs.FS) error {
 	fsys, err := fs.Sub(migrations, "schema/migrations")
 	if err != nil {
 		return err

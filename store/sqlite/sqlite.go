@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"io/fs"
 	"time"
 
 	_ "github.com/mattn/go-sqlite3" // the driver "sqlite3"
@@ -13,16 +14,18 @@ import (
 var (
 	_ workspace.Store = (*Store)(nil)
 	_ workspace.Notes = (*Store)(nil)
+	_ workspace.Trash = (*Store)(nil)
 )
 
-// Store keeps workspaces, sessions, channels and notes in an SQLite database.
-// It may be used concurrently, and several processes may have one each on the
-// same file.
+// Store keeps workspaces, sessions, channels, notes and trash in an SQLite
+// database. It may be used concurrently, and several processes may have one
+// each on the same file.
 type Store struct {
 	db          *sql.DB
 	owned       bool // db is closed with the store
 	now         func() time.Time
 	judge       Judge
+	migrations  fs.FS // those of ours, as this program knows them
 	busyTimeout time.Duration
 
 	// writer is held while a transaction of this store writes: waiting for it
@@ -68,7 +71,7 @@ func New(ctx context.Context, db *sql.DB, opts ...Option) (*Store, error) {
 }
 
 func newStore(opts []Option) (*Store, error) {
-	s := &Store{now: time.Now, judge: gitHas, busyTimeout: 5 * time.Second, writer: make(chan struct{}, 1)}
+	s := &Store{now: time.Now, judge: gitHas, migrations: migrations, busyTimeout: 5 * time.Second, writer: make(chan struct{}, 1)}
 	for _, opt := range opts {
 		if err := opt(s); err != nil {
 			return nil, &workspace.Error{

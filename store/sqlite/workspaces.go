@@ -19,13 +19,18 @@ func (s *Store) BeginWorkspace(ctx context.Context, w workspace.Workspace, guard
 		if err != nil {
 			return err
 		}
-		if _, err := conn.ExecContext(ctx, "DELETE FROM threadtree_deleted WHERE thread_id = ?", w.ThreadID); err != nil {
-			return err
-		}
-		stored, err = s.putRow(ctx, conn, next)
+		stored, err = s.beginRow(ctx, conn, next)
 		return err
 	})
 	return only(stored, err)
+}
+
+// beginRow writes the row of a thread whose last one may have been deleted.
+func (s *Store) beginRow(ctx context.Context, conn *sql.Conn, w workspace.Workspace) (workspace.Workspace, error) {
+	if _, err := conn.ExecContext(ctx, "DELETE FROM threadtree_deleted WHERE thread_id = ?", w.ThreadID); err != nil {
+		return workspace.Workspace{}, err
+	}
+	return s.putRow(ctx, conn, w)
 }
 
 // UpdateWorkspace implements [workspace.Workspaces].
@@ -85,27 +90,32 @@ func checkClaim(ctx context.Context, conn *sql.Conn, w workspace.Workspace) erro
 	return nil
 }
 
-// DeleteWorkspace implements [workspace.Workspaces]. The thread's row in
-// Kimaki's older table goes with it: Kimaki would make a workspace of it again
-// at its next start.
+// DeleteWorkspace implements [workspace.Workspaces].
 func (s *Store) DeleteWorkspace(ctx context.Context, threadID string, guard workspace.Guard) error {
 	return s.write(ctx, "deleting a workspace", func(ctx context.Context, conn *sql.Conn) error {
-		present, err := row(ctx, conn, threadID)
-		if err != nil {
-			return err
-		}
-		if err := rules.Matches(threadID, present, guard); err != nil {
-			return err
-		}
-		for _, table := range []string{"thread_workspaces", "thread_worktrees"} {
-			if _, err := conn.ExecContext(ctx, "DELETE FROM "+table+" WHERE thread_id = ?", threadID); err != nil {
-				return err
-			}
-		}
-		_, err = conn.ExecContext(ctx, "INSERT OR REPLACE INTO threadtree_deleted (thread_id, deleted_at) VALUES (?, ?)",
-			threadID, clockText(s.now()))
-		return err
+		return s.deleteRow(ctx, conn, threadID, guard)
 	})
+}
+
+// deleteRow removes the thread's row if it matches guard, and remembers that.
+// The thread's row in Kimaki's older table goes with it: Kimaki would make a
+// workspace of it again at its next start.
+func (s *Store) deleteRow(ctx context.Context, conn *sql.Conn, threadID string, guard workspace.Guard) error {
+	present, err := row(ctx, conn, threadID)
+	if err != nil {
+		return err
+	}
+	if err := rules.Matches(threadID, present, guard); err != nil {
+		return err
+	}
+	for _, table := range []string{"thread_workspaces", "thread_worktrees"} {
+		if _, err := conn.ExecContext(ctx, "DELETE FROM "+table+" WHERE thread_id = ?", threadID); err != nil {
+			return err
+		}
+	}
+	_, err = conn.ExecContext(ctx, "INSERT OR REPLACE INTO threadtree_deleted (thread_id, deleted_at) VALUES (?, ?)",
+		threadID, clockText(s.now()))
+	return err
 }
 
 // Workspace implements [workspace.Workspaces].
