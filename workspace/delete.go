@@ -91,14 +91,14 @@ func (m *Manager) deleteOnce(ctx context.Context, o DeleteOptions) (Deleted, err
 	if err != nil {
 		return done, err
 	}
-	done.Trashed, err = m.discard(ctx, w, done.Removed)
+	done.Trashed, err = m.discard(ctx, project, w, done.Removed)
 	return done, err
 }
 
 // discard puts the record of a removed workspace into the trash, or forgets it
 // where nothing was kept. The working copy is gone by now, whatever became of
 // ctx.
-func (m *Manager) discard(ctx context.Context, w Workspace, removed Removed) (*Trashed, error) {
+func (m *Manager) discard(ctx context.Context, project Project, w Workspace, removed Removed) (*Trashed, error) {
 	ctx, cancel := m.detached(ctx)
 	defer cancel()
 	if removed.Kept == nil {
@@ -108,6 +108,10 @@ func (m *Manager) discard(ctx context.Context, w Workspace, removed Removed) (*T
 	t := Trashed{
 		ID: trashID(w), Workspace: w, DeletedAt: now, Kept: *removed.Kept,
 		RestorableUntil: now.Add(m.cfg.KeepSnapshot), Size: -1,
+	}
+	if t.Workspace.ProjectID == "" {
+		// Another program's record has none, and is found by it from now on.
+		t.Workspace.ProjectID = project.ID
 	}
 	if t.Kept.Directory != "" {
 		t.DirectoryUntil = now.Add(m.cfg.KeepDirectory)

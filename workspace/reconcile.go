@@ -150,7 +150,7 @@ func (m *Manager) resumed(ctx context.Context, project Project, w Workspace, act
 		return false
 	}
 	if err == nil {
-		_, err = m.discard(ctx, w, removed)
+		_, err = m.discard(ctx, project, w, removed)
 	}
 	if err != nil {
 		act(ActionFailed, "its delete was interrupted and could not be finished: %s", messageOf(err))

@@ -54,7 +54,7 @@ func run(ctx context.Context, out io.Writer, keep string) (err error) {
 
 // newManager is all the wiring that there is: the life cycle over a store, git
 // and locks.
-func newManager(store workspace.Store, home string) (*workspace.Manager, error) {
+func newManager(store *sqlite.Store, home string) (*workspace.Manager, error) {
 	repository, err := gitops.New(gitops.Options{Home: home})
 	if err != nil {
 		return nil, err
