@@ -31,7 +31,8 @@ type Deleted struct {
 	Workspace Workspace
 	// Removed is what was removed from disk; zero where only the record went.
 	Removed Removed
-	// Unbound is true where an adopted worktree stays in place.
+	// Unbound is true where only the record went, and what lies in its
+	// directory stays as it is.
 	Unbound bool
 	// Trashed is what can be restored, nil where nothing can.
 	Trashed *Trashed
@@ -43,7 +44,9 @@ type Deleted struct {
 // [Manager.Restore] brings it back. Of one that failed or whose directory is
 // gone, the record goes and what its attempt made. One that is being made is
 // in_progress; one whose directory another thread has too is locked, naming
-// that thread. A delete that was interrupted is finished by the next, or by
+// that thread. With Force, the record alone goes of one whose directory another
+// thread has, is no working copy of the project, or whose project is gone. A
+// delete that was interrupted is finished by the next, or by
 // [Manager.Reconcile].
 func (m *Manager) Delete(ctx context.Context, o DeleteOptions) (Deleted, error) {
 	o.Progress = progress(o.Progress)
@@ -72,10 +75,16 @@ func (m *Manager) deleteOnce(ctx context.Context, o DeleteOptions) (Deleted, err
 	}
 	project, err := m.projectOf(ctx, w)
 	if err != nil {
-		return done, m.projectGone(w, err, "deleted")
+		err = m.projectGone(w, err, "deleted")
+	} else if err = m.alone(ctx, project, w); err == nil {
+		err = m.itsOwn(ctx, w)
 	}
-	if err := m.alone(ctx, project, w); err != nil {
-		return done, err
+	if err != nil {
+		if !o.Force || !lostTrack(err) {
+			return done, err
+		}
+		done.Unbound = true
+		return done, m.forget(ctx, w)
 	}
 	if w.Directory == "" {
 		return done, m.forget(ctx, w)
@@ -131,6 +140,33 @@ func trashID(w Workspace) string {
 	}
 	sum := sha256.Sum256([]byte(w.ThreadID + "\x00" + w.Directory + "\x00" + w.CreatedAt.UTC().Format(time.RFC3339)))
 	return "row-" + hex.EncodeToString(sum[:12])
+}
+
+// itsOwn refuses a record whose directory is there and is something else than
+// a linked worktree of the project.
+func (m *Manager) itsOwn(ctx context.Context, w Workspace) error {
+	err := m.inPlace(ctx, w)
+	if err == nil || w.Directory == "" {
+		return nil
+	}
+	if _, _, lookErr := m.cfg.Repository.Inspect(ctx, w.Directory); errors.Is(lookErr, ErrNotFound) {
+		return nil // missing: what git still has of it is cleared
+	}
+	var e *Error
+	if errors.As(err, &e) && e.Code == ErrNotReady {
+		told := *e
+		told.Code = ErrLocked
+		told.Message += "; nothing was deleted"
+		told.Hint = shown(told.Hint, "see what it is") + "; forced, the delete drops the record alone"
+		return &told
+	}
+	return err
+}
+
+// lostTrack reports whether a refusal means that the record no longer stands
+// for a working copy of the thread's own, so that it may go alone.
+func lostTrack(err error) bool {
+	return errors.Is(err, ErrLocked) || errors.Is(err, ErrNotFound) || errors.Is(err, ErrNotARepository)
 }
 
 // removerOf returns the provider that removes w; an adopted one is a plain
@@ -207,15 +243,19 @@ func (m *Manager) alone(ctx context.Context, project Project, w Workspace) error
 	return &Error{
 		Code: ErrLocked, Workspace: &w,
 		Message: fmt.Sprintf("thread %s works in the same directory, %s; nothing was deleted", strings.Join(others, ", "), w.Directory),
-		Hint:    "let that thread move to a workspace of its own first",
+		Hint:    "forced, the delete drops the record of this thread and leaves the directory to the other",
 	}
 }
 
 // projectGone explains that nothing can be done without the repository.
 func (m *Manager) projectGone(w Workspace, err error, done string) error {
+	hint := "put the repository back in its place"
+	if done == "deleted" {
+		hint += "; forced, a delete drops the record alone"
+	}
 	return &Error{
 		Code: CodeOf(err), ThreadID: w.ThreadID, Workspace: &w, Err: err,
 		Message: fmt.Sprintf("the repository of the workspace, %s, can't be opened: %s; nothing was %s", w.ProjectDirectory, messageOf(err), done),
-		Hint:    "put the repository back in its place",
+		Hint:    hint,
 	}
 }

@@ -56,7 +56,7 @@ func (a *app) deleted(d workspace.Deleted) string {
 		b.WriteString(a.hang("  left       ", left))
 	}
 	if t := d.Trashed; t != nil {
-		fmt.Fprintf(&b, "  undo       threadtree restore --thread %s, until %s\n", visible(w.ThreadID), t.RestorableUntil.Local().Format(time.DateTime))
+		fmt.Fprintf(&b, "  undo       threadtree restore --thread %s until %s\n", visible(w.ThreadID), t.RestorableUntil.Local().Format(time.DateTime))
 		if !t.DirectoryUntil.IsZero() {
 			fmt.Fprintf(&b, "             with ignored files until %s\n", t.DirectoryUntil.Local().Format(time.DateTime))
 		}
