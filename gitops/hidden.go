@@ -128,30 +128,34 @@ func present(dir string, paths []string) []string {
 	return there
 }
 
-// copyIndex copies an index out of the repository. The copy has the time of
-// the original: by it git tells which entries are too young to be trusted.
+// copyIndex copies an index out of the repository.
 func copyIndex(gitDir string) (path string, remove func(), err error) {
-	original := filepath.Join(gitDir, "index")
-	info, err := os.Stat(original)
-	if err != nil {
-		return "", nil, err
-	}
-	data, err := os.ReadFile(original)
-	if err != nil {
-		return "", nil, err
-	}
 	dir, err := os.MkdirTemp("", "threadtree-index-")
 	if err != nil {
 		return "", nil, err
 	}
 	remove = func() { _ = os.RemoveAll(dir) }
 	path = filepath.Join(dir, "index")
-	if err = os.WriteFile(path, data, 0o600); err == nil {
-		err = os.Chtimes(path, info.ModTime(), info.ModTime())
-	}
-	if err != nil {
+	if err := copyFile(filepath.Join(gitDir, "index"), path); err != nil {
 		remove()
 		return "", nil, err
 	}
 	return path, remove, nil
+}
+
+// copyFile copies a file, an index for one. The copy has the time of the
+// original: by it git tells which entries are too young to be trusted.
+func copyFile(from, to string) error {
+	info, err := os.Stat(from)
+	if err != nil {
+		return err
+	}
+	data, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(to, data, 0o600); err != nil {
+		return err
+	}
+	return os.Chtimes(to, info.ModTime(), info.ModTime())
 }

@@ -11,6 +11,9 @@ type hiddenFlags struct {
 	assumed []string
 	// skipped are marked skip-worktree, mostly by a sparse checkout.
 	skipped []string
+	// intended are only announced to be added. Where git has to be asked for
+	// the flags they are not known.
+	intended []string
 }
 
 const (
@@ -20,6 +23,7 @@ const (
 	flagAssumed    = 0x8000
 	flagExtended   = 0x4000
 	flagSkipped    = 0x4000 // in the extended flags
+	flagIntended   = 0x2000 // in the extended flags
 	flagNameLength = 0x0fff
 )
 
@@ -27,6 +31,12 @@ const (
 // false where git has to be asked: for a split or a sparse index, which don't
 // have all entries in them, and for one that isn't understood.
 func scanIndex(data []byte) (flags hiddenFlags, ok bool) {
+	return walkIndex(data, func([]byte) {})
+}
+
+// walkIndex is scanIndex that tells each entry's name, which is good until the
+// next.
+func walkIndex(data []byte, each func(name []byte)) (flags hiddenFlags, ok bool) {
 	if len(data) < indexHeader+indexIDLength || string(data[:4]) != "DIRC" {
 		return flags, false
 	}
@@ -40,6 +50,7 @@ func scanIndex(data []byte) (flags hiddenFlags, ok bool) {
 		if !s.entry(&flags) {
 			return hiddenFlags{}, false
 		}
+		each(s.name)
 	}
 	return flags, s.complete()
 }
@@ -59,12 +70,12 @@ func (s *indexScanner) entry(into *hiddenFlags) bool {
 		return false
 	}
 	flags := binary.BigEndian.Uint16(s.data[s.at-2:])
-	skipped := false
+	var extended uint16
 	if flags&flagExtended != 0 {
 		if s.version < 3 || s.at+2 > len(s.data) {
 			return false
 		}
-		skipped = binary.BigEndian.Uint16(s.data[s.at:])&flagSkipped != 0
+		extended = binary.BigEndian.Uint16(s.data[s.at:])
 		s.at += 2
 	}
 	if !s.readName(start, int(flags&flagNameLength)) {
@@ -73,8 +84,11 @@ func (s *indexScanner) entry(into *hiddenFlags) bool {
 	if flags&flagAssumed != 0 {
 		into.assumed = append(into.assumed, string(s.name))
 	}
-	if skipped {
+	if extended&flagSkipped != 0 {
 		into.skipped = append(into.skipped, string(s.name))
+	}
+	if extended&flagIntended != 0 {
+		into.intended = append(into.intended, string(s.name))
 	}
 	return true
 }

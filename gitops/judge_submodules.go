@@ -2,6 +2,7 @@ package gitops
 
 import (
 	"context"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -10,10 +11,13 @@ import (
 	"github.com/threadtree/threadtree/workspace"
 )
 
-// submoduleCommits sees to it that no commit is lost that was made in a
-// submodule of the worktree: a linked worktree has git directories of its own
-// for its submodules, and they go with it.
+// submoduleCommits looks for commits that were made in a submodule of the
+// worktree: a linked worktree has git directories of its own for its
+// submodules, and they go with it.
 func (j *judge) submoduleCommits(ctx context.Context) error {
+	if j.v.admin == "" || j.v.missing {
+		return nil
+	}
 	modules := filepath.Join(j.v.admin, "modules")
 	dirs, err := moduleDirs(modules)
 	if err != nil {
@@ -29,8 +33,10 @@ func (j *judge) submoduleCommits(ctx context.Context) error {
 			return err
 		}
 		if len(commits) > 0 {
-			return j.refuse(workspace.ErrUnmerged, "push them from the submodule, or fetch them into that of the main checkout",
-				"%s of the submodule %s, up to %s, are nowhere else", plural(len(commits), "commit"), name, commits[0])
+			what := fmt.Sprintf("%s of the submodule %s, up to %s", plural(len(commits), "commit"), name, commits[0])
+			j.v.submodules = append(j.v.submodules, what)
+			j.object(rankUnmerged, workspace.ErrUnmerged, "push them from the submodule, or fetch them into that of the main checkout",
+				"%s, are nowhere else", what)
 		}
 	}
 	return nil

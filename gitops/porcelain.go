@@ -152,15 +152,31 @@ func clip(b []byte) []byte {
 // untracked in them, whatever the configuration says, and renames as the two
 // paths that they are. Nothing is written.
 func (r *Repository) status(ctx context.Context, gitDir, dir, untracked string) (statusReport, error) {
+	return r.statusWith(ctx, gitDir, dir, untracked, statusOptions{})
+}
+
+// statusOptions are rare wishes.
+type statusOptions struct {
+	// config is set for this status alone.
+	config []string
+	// withoutSubmodules leaves submodules out.
+	withoutSubmodules bool
+}
+
+func (r *Repository) statusWith(ctx context.Context, gitDir, dir, untracked string, o statusOptions) (statusReport, error) {
+	submodules := "none"
+	if o.withoutSubmodules {
+		submodules = "all"
+	}
 	out, err := r.git.run(ctx, command{
 		dir: dir,
 		// Named outright: where the directory has lost its .git, git would
 		// look at the repository around it.
 		env:    []string{"GIT_DIR=" + gitDir, "GIT_WORK_TREE=" + dir},
-		config: []string{"core.fsmonitor=false", "status.showUntrackedFiles=" + untracked},
+		config: append([]string{"core.fsmonitor=false", "status.showUntrackedFiles=" + untracked}, o.config...),
 		args: []string{
 			"status", "--porcelain=v2", "--branch", "-z", "--untracked-files=" + untracked,
-			"--ignored=no", "--ignore-submodules=none", "--no-renames", "--no-ahead-behind",
+			"--ignored=no", "--ignore-submodules=" + submodules, "--no-renames", "--no-ahead-behind",
 		},
 	})
 	if err != nil {

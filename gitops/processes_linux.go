@@ -34,13 +34,13 @@ func processWithin(directory string) (usingProcess, bool) {
 	return usingProcess{}, false
 }
 
-// mountWithin returns a mount point at or below a resolved directory, "" if
-// there is none.
-func mountWithin(directory string) string {
+// mountsWithin returns the mount points at or below a resolved directory.
+func mountsWithin(directory string) []string {
 	table, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
-		return ""
+		return nil
 	}
+	var points []string
 	unescape := strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)
 	for line := range strings.Lines(string(table)) {
 		fields := strings.Fields(line)
@@ -48,8 +48,8 @@ func mountWithin(directory string) string {
 			continue
 		}
 		if point := unescape.Replace(fields[4]); within(point, directory) {
-			return point
+			points = append(points, point)
 		}
 	}
-	return ""
+	return points
 }

@@ -12,5 +12,5 @@ type usingProcess struct {
 // processWithin knows of no process: there is no way to ask here.
 func processWithin(string) (usingProcess, bool) { return usingProcess{}, false }
 
-// mountWithin knows of no mount point: there is no way to ask here.
-func mountWithin(string) string { return "" }
+// mountsWithin knows of no mount point: there is no way to ask here.
+func mountsWithin(string) []string { return nil }

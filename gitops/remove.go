@@ -2,6 +2,7 @@ package gitops
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -10,11 +11,27 @@ import (
 	"github.com/threadtree/threadtree/workspace"
 )
 
-// Remove removes a clean and merged worktree with the branch that was made
-// for it, as [workspace.Provider] says. It judges and removes under the
-// repository's lock. A call that was interrupted is finished by the next.
+// errMountPoint keeps a directory from being renamed.
+var errMountPoint = errors.New("it is a mount point")
+
+// Remove removes a worktree with the branch that was made for it, as
+// [workspace.Provider] says: it is put aside whole, with a snapshot, under
+// req.TrashID. Without one it is removed for good, clean and merged as it has
+// to be. It judges and removes under the repository's lock. A call that was
+// interrupted is finished by the next.
 func (p *Provider) Remove(ctx context.Context, req workspace.RemoveRequest) (workspace.Removed, error) {
-	removed, err := p.r.remove(ctx, req.Project, req.Workspace)
+	var (
+		removed workspace.Removed
+		err     error
+	)
+	switch {
+	case req.TrashID != "":
+		removed, _, err = p.r.trash(ctx, req, false)
+	case req.Force:
+		err = checkTrashID(req.TrashID)
+	default:
+		removed, err = p.r.remove(ctx, req.Project, req.Workspace)
+	}
 	return removed, withOp("remove", err)
 }
 
@@ -38,7 +55,10 @@ func (r *Repository) remove(ctx context.Context, p workspace.Project, w workspac
 // removeLocked judges, and takes away what may go. What it returns as aside
 // still has to be deleted.
 func (r *Repository) removeLocked(ctx context.Context, p workspace.Project, w workspace.Workspace) (workspace.Removed, []string, error) {
-	v, err := r.judge(ctx, p, w)
+	v, err := r.judge(ctx, p, w, false)
+	if err == nil && v.mount {
+		err = cantRemove("remove", w.Directory, errMountPoint)
+	}
 	if err != nil {
 		return workspace.Removed{}, nil, err
 	}

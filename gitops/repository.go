@@ -38,6 +38,8 @@ type Repository struct {
 	now          func() time.Time
 	locks        repoLocks
 	relations    relationCache
+	// reached is told of each step that a crash may come after. Tests set it.
+	reached func(step string)
 }
 
 var _ workspace.Repository = (*Repository)(nil)

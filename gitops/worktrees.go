@@ -12,13 +12,14 @@ import (
 )
 
 // Worktrees returns the linked worktrees of the project, sorted by directory:
-// those that are missing, half made or damaged are among them and say so. It
-// reads the repository's records and starts no process.
+// those that are missing, half made or damaged are among them and say so, and
+// deleted ones that can be restored are not. It reads the repository's records and starts no process.
 func (r *Repository) Worktrees(ctx context.Context, p workspace.Project) ([]workspace.Worktree, error) {
 	records, err := readRecords(p.ID)
 	if err != nil {
 		return nil, withOp("list", err)
 	}
+	records = slices.DeleteFunc(records, record.deleted)
 	if len(records) == 0 {
 		return nil, nil
 	}

@@ -226,24 +226,30 @@ func (p *parts) world(t testing.TB) string {
 	return b.String()
 }
 
-// traces returns what is left in the project of anything but main.
+// traces returns what is left in the project of anything but main and what is
+// kept of deleted workspaces.
 func (p *parts) traces(t testing.TB) []string {
 	t.Helper()
 	var left []string
 	for line := range strings.Lines(git(t, p.project, "for-each-ref", "--format=%(refname)")) {
-		if ref := strings.TrimSpace(line); ref != "" && ref != "refs/heads/main" {
+		if ref := strings.TrimSpace(line); ref != "" && ref != "refs/heads/main" && !strings.HasPrefix(ref, "refs/threadtree/trash/") {
 			left = append(left, ref)
 		}
 	}
 	entries, _ := os.ReadDir(filepath.Join(p.project, ".git", "worktrees"))
 	for _, e := range entries {
-		left = append(left, "entry "+e.Name())
+		lock, _ := os.ReadFile(filepath.Join(p.project, ".git", "worktrees", e.Name(), "locked"))
+		if !strings.HasPrefix(string(lock), "deleted by threadtree, trash ") {
+			left = append(left, "entry "+e.Name())
+		}
 	}
 	projects, _ := os.ReadDir(filepath.Join(p.home, "worktrees"))
 	for _, project := range projects {
 		dirs, _ := os.ReadDir(filepath.Join(p.home, "worktrees", project.Name()))
 		for _, d := range dirs {
-			left = append(left, "directory "+d.Name())
+			if !strings.HasPrefix(d.Name(), ".") || !strings.Contains(d.Name(), ".deleted-") {
+				left = append(left, "directory "+d.Name())
+			}
 		}
 	}
 	locks, _ := os.ReadDir(filepath.Join(p.home, "attempts"))

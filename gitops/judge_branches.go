@@ -1,0 +1,151 @@
+package gitops
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/threadtree/threadtree/workspace"
+)
+
+// branches decides which branch goes, and sees to it that no commit is lost.
+func (j *judge) branches(ctx context.Context) error {
+	if err := j.ownBranch(ctx); err != nil {
+		return err
+	}
+	if j.v.admin == "" || j.v.head == "" {
+		return nil
+	}
+	if b := j.worktree.Branch; b != "" {
+		if b != j.w.Branch {
+			j.v.left = append(j.v.left, fmt.Sprintf("the branch %s, which is checked out there, was left", b))
+		}
+		return nil
+	}
+	if j.force {
+		return nil
+	}
+	n, err := j.lost(ctx, j.v.head, j.v.branch)
+	if err != nil || n == 0 {
+		return err
+	}
+	return j.unmerged(ctx, "the detached HEAD", j.v.head, n)
+}
+
+// ownBranch decides about the branch that was made with the workspace.
+func (j *judge) ownBranch(ctx context.Context) error {
+	branch := j.w.Branch
+	if branch == "" {
+		return nil
+	}
+	tip, err := j.r.tip(ctx, j.project, "refs/heads/"+branch)
+	if err != nil || tip == "" {
+		return err
+	}
+	keep := func(why string) error {
+		j.v.left = append(j.v.left, fmt.Sprintf("the branch %s was left: %s", branch, why))
+		return nil
+	}
+	switch {
+	case !j.w.BranchCreated:
+		return keep("it was there before the workspace")
+	case branch == j.main || branch == j.w.Base:
+		return keep("it is the default or base branch")
+	}
+	holder, err := heldByOther(j.project.ID, j.mainTop, branch, j.v.admin)
+	if err != nil {
+		return err
+	}
+	if holder != "" {
+		return keep("it is checked out in " + holder)
+	}
+	here := !j.v.missing && (j.worktree.Branch == branch || j.v.admin != "" && holds(j.v.admin, "refs/heads/"+branch))
+	if !here || !j.force {
+		n, err := j.lost(ctx, tip, branch)
+		if err != nil {
+			return err
+		}
+		if n > 0 && !here {
+			// Nothing but the name would be gained by deleting it.
+			if merged, _, err := j.merged(ctx, tip); err != nil || !merged {
+				return errors.Join(err, keep(fmt.Sprintf("no other branch has %s of it, up to %s", plural(n, "commit"), short(tip))))
+			}
+		} else if n > 0 {
+			if err := j.unmerged(ctx, "the branch "+branch, tip, n); err != nil {
+				return err
+			}
+		}
+	}
+	j.v.branch, j.v.tip = branch, tip
+	return nil
+}
+
+// heldByOther is heldBy that leaves one entry out.
+func heldByOther(commonDir, mainTop, branch, admin string) (string, error) {
+	ref := "refs/heads/" + branch
+	if mainTop != "" && holds(commonDir, ref) {
+		return mainTop, nil
+	}
+	entries, err := readEntries(commonDir)
+	if err != nil {
+		return "", err
+	}
+	for _, e := range entries {
+		if e.path != admin && e.directory != "" && holds(e.path, ref) {
+			return e.directory, nil
+		}
+	}
+	return "", nil
+}
+
+// lost counts the commits that no ref but the given branch has, and no HEAD of
+// the main checkout.
+func (j *judge) lost(ctx context.Context, sha, branch string) (int, error) {
+	args := []string{"rev-list", "--count", sha, "--not"}
+	if branch != "" {
+		args = append(args, "--exclude="+branch)
+	}
+	args = append(args, "--branches", "--tags", "--remotes")
+	if h, err := j.r.headOf(ctx, j.project.ID); err == nil && h.sha != "" {
+		args = append(args, h.sha)
+	}
+	out, err := j.r.git.line(ctx, j.comparer.refs.command(append(args, "--")...))
+	if err != nil {
+		return 0, err
+	}
+	return strconv.Atoi(out)
+}
+
+// unmerged objects unless the base or the default branch has what the commits
+// bring, as after a squash merge.
+func (j *judge) unmerged(ctx context.Context, what, sha string, n int) error {
+	merged, why, err := j.merged(ctx, sha)
+	if err == nil && !merged {
+		j.object(rankUnmerged, workspace.ErrUnmerged, "merge or push them first",
+			"%s has %s, up to %s, that no other branch has%s", what, plural(n, "commit"), sha, why)
+	}
+	return err
+}
+
+// merged reports whether the base or the default branch has what the commits
+// bring, and why that may not be known.
+func (j *judge) merged(ctx context.Context, sha string) (merged bool, why string, err error) {
+	for _, name := range slices.Compact([]string{j.w.Base, ""}) {
+		side := j.comparer.side(ctx, name)
+		if side.unknown != "" {
+			continue
+		}
+		rel, err := j.comparer.relation(ctx, side.sha, sha)
+		switch {
+		case err != nil:
+			return false, "", err
+		case rel.merged != nil && *rel.merged:
+			return true, "", nil
+		case rel.unknown != "":
+			why = ", and whether they were merged otherwise is not known: " + rel.unknown
+		}
+	}
+	return false, why, nil
+}

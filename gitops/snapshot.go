@@ -1,0 +1,280 @@
+package gitops
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/threadtree/threadtree/workspace"
+)
+
+// A snapshot is a commit whose tree is a working copy as it is, ignored files
+// left out: what is changed or untracked with its very bytes, and the rest as
+// the index has it. Its parents are the commit that was checked out, a commit
+// whose tree is the index, and, where that doesn't say all, one whose tree is
+// the rest of the state: see snapshotState. No index, file or ref is written.
+
+// snapshotTries is how often a working copy is looked at where it changes
+// while it is read.
+const snapshotTries = 3
+
+// snapshotter takes one snapshot.
+type snapshotter struct {
+	r *Repository
+	p workspace.Project
+	// admin is the worktree's entry, "" where only the commit is kept; dir is
+	// its directory, "" where that is gone and the index is taken for it.
+	admin, dir string
+	// head is the commit that is checked out, "" where there is none. tip is
+	// a further commit to keep, "" for none.
+	head, tip string
+	// previous is a snapshot that this one takes the place of, "" for none.
+	previous string
+	inherit  []*os.File
+	// lacks has a line for each thing that the snapshot can't hold.
+	lacks []string
+
+	scratch string
+	index   string
+}
+
+// snapshotTaken is a snapshot that was taken.
+type snapshotTaken struct {
+	commit  string
+	message snapshotMessage
+	lacks   []string
+}
+
+// snapshotTrees are the trees of a snapshot's commits; state is "" for none.
+type snapshotTrees struct{ work, index, state string }
+
+// take takes the snapshot of what a status found. What has changed since is
+// looked at again.
+func (s *snapshotter) take(ctx context.Context, look lookedAt) (snapshotTaken, error) {
+	lacks := s.lacks
+	for try := 1; ; try++ {
+		s.lacks = lacks
+		taken, err := s.takeOnce(ctx, look)
+		if err == nil || ctx.Err() != nil || try == snapshotTries || s.dir == "" {
+			return taken, err
+		}
+		if again, lookErr := s.r.lookAt(ctx, s.admin, s.dir, look.options); lookErr == nil {
+			look = again
+		}
+	}
+}
+
+func (s *snapshotter) takeOnce(ctx context.Context, look lookedAt) (snapshotTaken, error) {
+	var err error
+	if s.scratch, err = os.MkdirTemp("", "threadtree-snapshot-"); err != nil {
+		return snapshotTaken{}, err
+	}
+	defer func() { _ = os.RemoveAll(s.scratch) }()
+	s.index = filepath.Join(s.scratch, "index")
+	trees, err := s.trees(ctx, look)
+	if err != nil {
+		return snapshotTaken{}, err
+	}
+	commit, message, err := s.commits(ctx, trees)
+	return snapshotTaken{commit: commit, message: message, lacks: s.lacks}, err
+}
+
+// trees writes what the snapshot is made of.
+func (s *snapshotter) trees(ctx context.Context, look lookedAt) (snapshotTrees, error) {
+	clean := s.head + "^{tree}"
+	if s.admin == "" {
+		return snapshotTrees{work: clean, index: clean}, nil
+	}
+	files := s.collect(ctx, look)
+	state, err := s.stateOf(ctx, look, files)
+	if err != nil {
+		return snapshotTrees{}, err
+	}
+	if len(look.report.changes) == 0 && len(files) == 0 && !state.needed() && s.dir != "" && s.head != "" {
+		return snapshotTrees{work: clean, index: clean}, nil
+	}
+	if err := copyFile(filepath.Join(s.admin, "index"), s.index); err != nil && !isAbsent(err) {
+		return snapshotTrees{}, err
+	}
+	unmerged, err := s.stages(ctx, "--unmerged")
+	if err != nil {
+		return snapshotTrees{}, err
+	}
+	state.index = state.index || len(unmerged) > 0
+	if state.index {
+		if err := s.makeWhole(ctx); err != nil {
+			return snapshotTrees{}, err
+		}
+	}
+	extra, err := s.stateFiles(state)
+	if err != nil {
+		return snapshotTrees{}, err
+	}
+	ids, err := s.store(ctx, files, extra)
+	if err != nil {
+		return snapshotTrees{}, err
+	}
+	var trees snapshotTrees
+	if state.needed() {
+		if trees.state, err = s.writeState(ctx, state, unmerged, extra, ids[len(files):]); err != nil {
+			return snapshotTrees{}, err
+		}
+	}
+	if trees.index, err = s.writeIndexTree(ctx, unmerged); err != nil {
+		return snapshotTrees{}, err
+	}
+	trees.work = trees.index
+	if len(files) > 0 {
+		if err := s.update(ctx, indexLines(files, ids)); err != nil {
+			return snapshotTrees{}, err
+		}
+		trees.work, err = s.writeTree(ctx)
+	}
+	return trees, err
+}
+
+// writeIndexTree writes the index as a tree, without its conflicts, which a
+// tree can't have.
+func (s *snapshotter) writeIndexTree(ctx context.Context, unmerged []indexStage) (string, error) {
+	var lines []byte
+	for _, u := range unmerged {
+		lines = append(lines, removalLine(u.path)...)
+	}
+	if err := s.update(ctx, lines); err != nil {
+		return "", err
+	}
+	return s.writeTree(ctx)
+}
+
+// command is a git command on the copy of the index.
+func (s *snapshotter) command(args ...string) command {
+	admin, dir := s.admin, s.workDir()
+	if admin == "" {
+		admin = s.p.ID
+	}
+	return command{
+		dir: dir, args: args, write: true, inherit: s.inherit,
+		env:    []string{"GIT_DIR=" + admin, "GIT_WORK_TREE=" + dir, "GIT_INDEX_FILE=" + s.index},
+		config: []string{"core.fsmonitor=false", "core.splitIndex=false", "core.untrackedCache=false", "core.hooksPath=" + os.DevNull},
+	}
+}
+
+// workDir is where git runs.
+func (s *snapshotter) workDir() string {
+	switch {
+	case s.dir != "":
+		return s.dir
+	case s.admin != "":
+		return s.admin
+	}
+	return s.p.ID
+}
+
+// update changes entries of the copy of the index.
+func (s *snapshotter) update(ctx context.Context, lines []byte) error {
+	if len(lines) == 0 {
+		return nil
+	}
+	cmd := s.command("update-index", "-z", "--index-info")
+	cmd.stdin = strings.NewReader(string(lines))
+	_, err := s.r.git.run(ctx, cmd)
+	return err
+}
+
+// writeTree writes the copy of the index as a tree. That its objects exist was
+// seen to when they came into the index; a partial clone may lack some.
+func (s *snapshotter) writeTree(ctx context.Context) (string, error) {
+	return s.r.git.line(ctx, s.command("write-tree", "--missing-ok"))
+}
+
+// commits writes the commits of the snapshot and returns the one that has all.
+func (s *snapshotter) commits(ctx context.Context, trees snapshotTrees) (string, snapshotMessage, error) {
+	m := snapshotMessage{Head: s.head, Tip: s.tip, Previous: s.previous}
+	var err error
+	if m.Index, err = s.commitTree(ctx, trees.index, "Index of a deleted working copy\n", s.head); err != nil {
+		return "", m, err
+	}
+	if trees.state != "" {
+		if m.State, err = s.commitTree(ctx, trees.state, "State of a deleted working copy\n"); err != nil {
+			return "", m, err
+		}
+	}
+	commit, err := s.commitTree(ctx, trees.work, m.String(), m.Head, m.Index, m.State, m.Tip, m.Previous)
+	return commit, m, err
+}
+
+// commitTree writes a commit. It runs no hook and signs nothing.
+func (s *snapshotter) commitTree(ctx context.Context, tree, message string, parents ...string) (string, error) {
+	cmd := s.command("commit-tree", tree)
+	seen := make(map[string]bool)
+	for _, parent := range parents {
+		if parent != "" && !seen[parent] {
+			cmd.args = append(cmd.args, "-p", parent)
+			seen[parent] = true
+		}
+	}
+	cmd.stdin = strings.NewReader(message)
+	cmd.config = append(cmd.config, "i18n.commitEncoding=UTF-8")
+	date := fmt.Sprintf("@%d +0000", s.r.now().Unix())
+	for _, who := range []string{"AUTHOR", "COMMITTER"} {
+		cmd.env = append(cmd.env, "GIT_"+who+"_NAME=threadtree", "GIT_"+who+"_EMAIL=threadtree@localhost", "GIT_"+who+"_DATE="+date)
+	}
+	return s.r.git.line(ctx, cmd)
+}
+
+// snapshotMessage is what the message of a snapshot says of its parts.
+type snapshotMessage struct {
+	// Head was checked out, "" for none. Index has the index as its tree,
+	// State the rest, if any. Tip and Previous are kept besides. Work, the
+	// snapshot itself, isn't in the message.
+	Head, Index, State, Tip, Previous, Work string
+}
+
+const snapshotSubject = "Snapshot of a deleted working copy"
+
+// String returns the message.
+func (m snapshotMessage) String() string {
+	var b strings.Builder
+	b.WriteString(snapshotSubject + "\n\n")
+	for _, part := range m.parts() {
+		if *part.id != "" {
+			fmt.Fprintf(&b, "%s: %s\n", part.name, *part.id)
+		}
+	}
+	return b.String()
+}
+
+type snapshotPart struct {
+	name string
+	id   *string
+}
+
+func (m *snapshotMessage) parts() []snapshotPart {
+	return []snapshotPart{{"Head", &m.Head}, {"Index", &m.Index}, {"State", &m.State}, {"Tip", &m.Tip}, {"Previous", &m.Previous}}
+}
+
+// readSnapshot reads what a snapshot is made of.
+func (r *Repository) readSnapshot(ctx context.Context, p workspace.Project, commit string) (snapshotMessage, error) {
+	var m snapshotMessage
+	out, err := r.git.line(ctx, r.openRefs(p.ID).command("cat-file", "commit", commit))
+	if err != nil {
+		return m, err
+	}
+	_, message, _ := strings.Cut(out, "\n\n")
+	body, ok := strings.CutPrefix(message, snapshotSubject+"\n")
+	for line := range strings.Lines(body) {
+		name, id, _ := strings.Cut(strings.TrimSpace(line), ": ")
+		for _, part := range m.parts() {
+			if part.name == name && isObjectID(id) {
+				*part.id = id
+			}
+		}
+	}
+	if !ok || m.Index == "" {
+		return m, errors.New("the commit " + commit + " is no snapshot")
+	}
+	return m, nil
+}

@@ -1,0 +1,436 @@
+package gitops
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/threadtree/threadtree/workspace"
+)
+
+var _ workspace.Restorer = (*Provider)(nil)
+
+// trashHookTimeout bounds a command on refs, which a hook may hold up.
+const trashHookTimeout = time.Minute
+
+// Resume finishes a removal of the workspace that was begun with the same
+// TrashID and interrupted: where its directory had left its place already it
+// is carried on, and else judged anew, with the force that it was begun with.
+// A refusal then leaves everything as it was before. See [workspace.Restorer].
+func (p *Provider) Resume(ctx context.Context, req workspace.RemoveRequest) (workspace.Removed, bool, error) {
+	if err := checkTrashID(req.TrashID); err != nil {
+		return workspace.Removed{}, false, withOp("remove", err)
+	}
+	if _, err := os.Lstat(trashPath(req.Project.ID, req.TrashID)); isAbsent(err) {
+		return workspace.Removed{}, false, nil
+	}
+	removed, found, err := p.r.trash(ctx, req, true)
+	return removed, found, withOp("remove", err)
+}
+
+// trashing is one removal that keeps what it removes.
+type trashing struct {
+	r    *Repository
+	req  workspace.RemoveRequest
+	p    workspace.Project
+	set  *settings
+	lock *repoLock
+	j    *trashJournal
+	// aside still has to be deleted once the lock is given up.
+	aside []string
+}
+
+// trash removes a workspace and keeps it. With resume it only goes on with a
+// removal that was begun; found is false where none was.
+func (r *Repository) trash(ctx context.Context, req workspace.RemoveRequest, resume bool) (removed workspace.Removed, found bool, err error) {
+	if req.Workspace.Directory == "" {
+		return removed, false, nil
+	}
+	if err := checkTrashID(req.TrashID); err != nil {
+		return removed, false, err
+	}
+	t := &trashing{r: r, req: req, p: req.Project}
+	if t.lock, err = r.lock(ctx, t.p); err != nil {
+		return removed, false, err
+	}
+	removed, found, err = t.locked(ctx, resume)
+	t.lock.release()
+	if removeErr := removeTrees(t.aside); removeErr != nil {
+		// It is out of the way and out of git's sight.
+		removed.Left = append(removed.Left, fmt.Sprintf("not all files could be deleted: %v", removeErr))
+	}
+	return removed, found, err
+}
+
+func (t *trashing) locked(ctx context.Context, resume bool) (removed workspace.Removed, found bool, err error) {
+	if t.set, err = t.r.settings(ctx, t.p); err != nil {
+		return removed, false, err
+	}
+	if t.j, err = readTrash(t.p.ID, t.req.TrashID); err != nil {
+		return removed, false, err
+	}
+	switch {
+	case t.j == nil && resume:
+		return removed, false, nil
+	case t.j == nil:
+	case t.j.Phase == trashKept:
+		return t.j.removed(), true, nil
+	case t.j.Phase != trashBegun:
+		return removed, true, beingRestored(t.req.Workspace)
+	case t.gone():
+		// From here on it can only go forward.
+		return t.finish(context.WithoutCancel(ctx))
+	default:
+		if resume {
+			t.req.Force = t.j.Force
+		}
+		if err := t.takeBack(context.WithoutCancel(ctx)); err != nil {
+			return removed, true, err
+		}
+	}
+	return t.begin(ctx)
+}
+
+// gone reports whether a removal that was begun has taken the directory away,
+// or would only find out that it is gone.
+func (t *trashing) gone() bool {
+	_, err := os.Lstat(t.j.Directory)
+	return t.j.moved() || t.j.InPlace || isAbsent(err)
+}
+
+func beingRestored(w workspace.Workspace) error {
+	return &workspace.Error{
+		Code: workspace.ErrInProgress, ThreadID: w.ThreadID,
+		Message: fmt.Sprintf("the workspace that was at %s is being restored; nothing was removed", w.Directory),
+		Hint:    "restore it again, to its end",
+	}
+}
+
+// begin judges, takes the snapshot and writes down what will be done.
+func (t *trashing) begin(ctx context.Context) (workspace.Removed, bool, error) {
+	none := workspace.Removed{}
+	v, err := t.r.judge(ctx, t.p, t.req.Workspace, t.req.Force)
+	if err != nil {
+		return none, true, err
+	}
+	if v.admin == "" && v.branch == "" {
+		// There is nothing of it any more.
+		return workspace.Removed{Left: v.left}, true, nil
+	}
+	t.j = t.planned(v)
+	t.req.Progress(workspace.Event{Phase: workspace.PhaseSnapshot, Message: "Taking a snapshot of " + t.req.Workspace.Directory})
+	if err := t.snapshot(ctx, v); err != nil {
+		return none, true, err
+	}
+	if err := t.j.write(t.p.ID); err != nil {
+		return none, true, noJournal(err, nothingRemoved)
+	}
+	t.r.at("journal")
+	t.req.Progress(workspace.Event{Phase: workspace.PhaseRemove, Message: "Putting " + t.req.Workspace.Directory + " aside"})
+	// From here on it is carried through, whatever becomes of the caller.
+	ctx = context.WithoutCancel(ctx)
+	if err := t.putAway(ctx, v); err != nil {
+		return none, true, err
+	}
+	return t.finish(ctx)
+}
+
+// planned is the journal of what was judged.
+func (t *trashing) planned(v verdict) *trashJournal {
+	j := &trashJournal{
+		ID: t.req.TrashID, Thread: t.req.Workspace.ThreadID, Phase: trashBegun, Force: t.req.Force,
+		Directory: v.directory, Admin: v.admin, Head: v.head, Branch: v.checkedOut,
+		Own: v.branch, OwnTip: v.tip, Ref: trashRefs + t.req.TrashID, Left: v.left,
+	}
+	if v.admin != "" {
+		if reason, locked, err := lockReason(v.admin); err == nil && locked && !isTrash(reason) {
+			j.Locked = &reason
+		}
+	}
+	if v.admin == "" {
+		j.Head, j.Branch = v.tip, v.branch
+	}
+	if v.missing {
+		return j
+	}
+	j.Inode = inodeOf(v.directory)
+	j.Hidden = asideName(v.directory, asideDeleted, j.ID)
+	for n := 2; j.moved(); n++ {
+		// Somebody else's, under a name that is as good as ours.
+		j.Hidden = asideName(v.directory, asideDeleted, fmt.Sprintf("%s %d", j.ID, n))
+	}
+	return j
+}
+
+// snapshot takes the snapshot and notes it. Where that can't be done it is
+// refused, or, with force, the commit alone is kept.
+func (t *trashing) snapshot(ctx context.Context, v verdict) error {
+	s := t.r.newSnapshotter(t.p, v, t.lock.inherit())
+	err := v.lookErr
+	if err == nil {
+		var taken snapshotTaken
+		if taken, err = s.take(ctx, v.look); err == nil {
+			t.j.Snapshot, t.j.Lacks = taken.commit, taken.lacks
+			return nil
+		}
+	}
+	if ctx.Err() != nil || !t.req.Force {
+		return failure("remove", "no snapshot of the worktree could be taken"+nothingRemoved,
+			"make room or mend what git says; force it, and only the directory is kept, for a shorter time", err)
+	}
+	t.j.Snapshot = s.head
+	t.j.Lacks = append(s.lacks, "uncommitted work: no snapshot could be taken: "+because(err))
+	return nil
+}
+
+// newSnapshotter prepares the snapshot of what was judged.
+func (r *Repository) newSnapshotter(p workspace.Project, v verdict, inherit []*os.File) *snapshotter {
+	s := &snapshotter{r: r, p: p, admin: v.admin, dir: v.directory, head: v.head, inherit: inherit}
+	if v.missing {
+		s.dir = ""
+	}
+	if v.admin == "" {
+		s.head = v.tip
+		return s
+	}
+	if v.branch != "" && v.tip != v.head {
+		s.tip = v.tip
+	}
+	for _, what := range v.submodules {
+		s.lack("%s", what)
+	}
+	if op := operation(v.admin); op != "" {
+		s.lack("the %s that is under way", op)
+	}
+	for _, name := range []string{"bisect", "worktree"} {
+		if refs, _ := os.ReadDir(filepath.Join(v.admin, "refs", name)); len(refs) > 0 && operation(v.admin) != opBisect {
+			s.lack("the worktree's own refs/%s", name)
+		}
+	}
+	return s
+}
+
+// putAway does what can be taken back: the ref, the lock, the new place. Where
+// the directory can't be renamed it is refused, or, with force, will be
+// emptied where it is.
+func (t *trashing) putAway(ctx context.Context, v verdict) error {
+	err := t.keepRef(ctx)
+	if err == nil {
+		t.r.at("ref")
+		if t.j.Hidden == "" {
+			return nil
+		}
+		err = t.move(v)
+	}
+	if err == nil {
+		return nil
+	}
+	stuck, isStuck := errors.AsType[*stuckError](err)
+	var refusal error
+	if isStuck {
+		lost := t.r.lost(ctx, t.j, stuck)
+		if t.req.Force {
+			t.j.InPlace, t.j.Hidden = true, ""
+			t.j.Left = append(t.j.Left, lost...)
+			return noJournal(t.j.write(t.p.ID), "; the worktree is as it was, but locked")
+		}
+		refusal = t.cantKeep(lost, stuck)
+	} else {
+		refusal = failure("remove", "the worktree could not be put aside"+nothingRemoved, "see what keeps it, then try again", err)
+	}
+	if err := t.takeBack(ctx); err != nil {
+		return errors.Join(refusal, err)
+	}
+	return refusal
+}
+
+// stuckError is that of a directory which can't be renamed.
+type stuckError struct{ err error }
+
+func (e *stuckError) Error() string { return e.err.Error() }
+
+func (e *stuckError) Unwrap() error { return e.err }
+
+// move locks the entry, hides the directory and has the entry follow it.
+func (t *trashing) move(v verdict) error {
+	if err := replaceFile(filepath.Join(t.j.Admin, "locked"), []byte(t.j.reason()+"\n")); err != nil {
+		return err
+	}
+	t.r.at("locked")
+	if v.mount {
+		return &stuckError{errMountPoint}
+	}
+	if err := os.Rename(t.j.Directory, t.j.Hidden); err != nil {
+		if link, ok := errors.AsType[*os.LinkError](err); ok {
+			err = link.Err
+		}
+		return &stuckError{err}
+	}
+	t.r.at("renamed")
+	return t.point(t.j.Hidden)
+}
+
+// point makes the entry that of a directory.
+func (t *trashing) point(directory string) error { return pointEntry(t.j.Admin, directory) }
+
+func pointEntry(admin, directory string) error {
+	if e := readEntry(admin); e.of(directory) {
+		return nil
+	}
+	return replaceFile(filepath.Join(admin, "gitdir"), []byte(filepath.Join(directory, ".git")+"\n"))
+}
+
+// keepRef makes the ref of the snapshot.
+func (t *trashing) keepRef(ctx context.Context) error {
+	if t.j.Snapshot == "" {
+		return nil
+	}
+	if now, err := t.r.tip(ctx, t.p, t.j.Ref); err != nil || now == t.j.Snapshot {
+		return err
+	}
+	return t.r.updateRef(ctx, t.p, t.set, t.lock.inherit(), t.j.Ref, t.j.Snapshot, "")
+}
+
+// updateRef moves a ref by compare-and-swap; "" stands for no such ref.
+func (r *Repository) updateRef(ctx context.Context, p workspace.Project, set *settings, inherit []*os.File, ref, to, from string) error {
+	args := []string{"update-ref", "--no-deref", "-m", "threadtree: restore", ref, to, from}
+	if to == "" {
+		args = []string{"update-ref", "--no-deref", "-d", ref, from}
+	}
+	_, err := r.git.run(ctx, command{
+		dir: workDir(p), args: args, write: true, inherit: inherit, config: set.hooksOff(false), timeout: trashHookTimeout,
+	})
+	return err
+}
+
+// takeBack makes everything what it was before the removal began.
+func (t *trashing) takeBack(ctx context.Context) error {
+	j := t.j
+	cant := func(err error) error {
+		return failure("remove", "what an interrupted removal of "+j.Directory+" had begun could not be taken back", "delete it again", err)
+	}
+	if j.moved() {
+		if err := os.Rename(j.Hidden, j.Directory); err != nil {
+			return cant(err)
+		}
+	}
+	if j.Hidden != "" {
+		if err := t.point(j.Directory); err != nil {
+			return cant(err)
+		}
+		if err := giveLockBack(j); err != nil {
+			return cant(err)
+		}
+	}
+	if err := t.r.dropRef(ctx, t.p, t.set, t.lock.inherit(), j); err != nil {
+		return cant(err)
+	}
+	if err := j.forget(t.p.ID); err != nil {
+		return cant(err)
+	}
+	_ = os.Remove(trashDir(t.p.ID)) // if it is empty
+	return nil
+}
+
+// giveLockBack makes the lock of the entry what it was.
+func giveLockBack(j *trashJournal) error {
+	reason, locked, err := lockReason(j.Admin)
+	if err != nil || !locked || reason != j.reason() {
+		return err
+	}
+	if j.Locked == nil {
+		return os.Remove(filepath.Join(j.Admin, "locked"))
+	}
+	return lockAgain(j)
+}
+
+// lockAgain gives the entry the lock that it had, if any.
+func lockAgain(j *trashJournal) error {
+	if j.Locked == nil {
+		return nil
+	}
+	content := *j.Locked
+	if content != "" {
+		content += "\n"
+	}
+	return replaceFile(filepath.Join(j.Admin, "locked"), []byte(content))
+}
+
+// dropRef deletes the ref of the snapshot, if it is still ours.
+func (r *Repository) dropRef(ctx context.Context, p workspace.Project, set *settings, inherit []*os.File, j *trashJournal) error {
+	now, err := r.tip(ctx, p, j.Ref)
+	if err != nil || now == "" || now != j.Snapshot {
+		return err
+	}
+	return r.updateRef(ctx, p, set, inherit, j.Ref, "", now)
+}
+
+// noJournal is the error for a journal that could not be written, nil for nil.
+func noJournal(err error, left string) error {
+	return failure("", "the journal of what was to be done could not be written"+left, "see that the repository can be written to and has room", err)
+}
+
+// inodeOf returns the number of a file on its disk, 0 if it can't be had.
+func inodeOf(path string) uint64 {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return 0
+	}
+	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
+		return stat.Ino
+	}
+	return 0
+}
+
+// cantKeep refuses because the directory can't be kept.
+func (t *trashing) cantKeep(lost []string, err error) error {
+	e := &workspace.Error{
+		Code: workspace.ErrLocked, Op: "remove", ThreadID: t.req.Workspace.ThreadID, Err: err,
+		Message: strings.Join(lost, "; ") + nothingRemoved,
+		Hint:    "see what keeps it, or force it: the rest is kept in a snapshot",
+	}
+	if errors.Is(err, os.ErrPermission) {
+		e.Code = workspace.ErrPermissionDenied
+	}
+	return e
+}
+
+// lost says what a snapshot alone doesn't keep.
+func (r *Repository) lost(ctx context.Context, j *trashJournal, err error) []string {
+	lines := []string{fmt.Sprintf("the directory %s can't be put aside and kept whole: %v", j.Directory, err)}
+	for _, what := range j.Lacks {
+		lines = append(lines, "lost with it: "+what)
+	}
+	if ignored, err := r.ignored(ctx, j.Admin, j.Directory); err != nil {
+		lines = append(lines, "lost with it: ignored files, which could not be listed")
+	} else if len(ignored) > 0 {
+		lines = append(lines, "lost with it: the ignored "+someOf(ignored))
+	}
+	return lines
+}
+
+// ignored lists what git ignores in a working copy, directories as a whole.
+func (r *Repository) ignored(ctx context.Context, admin, dir string) ([]string, error) {
+	out, err := r.git.run(ctx, command{
+		dir: dir, env: []string{"GIT_DIR=" + admin, "GIT_WORK_TREE=" + dir}, config: []string{"core.fsmonitor=false"},
+		args: []string{"ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory"},
+	})
+	if err != nil || len(out) == 0 {
+		return nil, err
+	}
+	return strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00"), nil
+}
+
+// someOf joins a few names and counts the rest.
+func someOf(names []string) string {
+	const few = 5
+	if len(names) <= few {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:few], ", "), len(names)-few)
+}

@@ -1,0 +1,357 @@
+package gitops
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/threadtree/threadtree/workspace"
+)
+
+// Discard lets go of what was kept of a deleted workspace: the directory
+// alone, after its snapshot was brought up to date, or all. Where it was
+// restored the living directory is not touched. A directory in which a process
+// works, or in which a file system is mounted, is refused with the code locked;
+// one whose removal or restore was interrupted, with in_progress. See
+// [workspace.Restorer].
+func (p *Provider) Discard(ctx context.Context, project workspace.Project, t workspace.Trashed, all bool) error {
+	return withOp("discard", p.r.withTrash(ctx, project, t, func(j *trashJournal, lock *trashLock) error {
+		d := &discarding{r: p.r, p: project, j: j, lock: lock}
+		if err := d.directory(ctx, all); err != nil || !all {
+			return err
+		}
+		return d.rest(ctx)
+	}))
+}
+
+// withTrash does something with a deleted workspace, of which it has the lock.
+func (r *Repository) withTrash(ctx context.Context, p workspace.Project, t workspace.Trashed, do func(*trashJournal, *trashLock) error) error {
+	id := t.ID
+	if name, ok := strings.CutPrefix(t.Kept.Ref, trashRefs); ok {
+		id = name
+	}
+	if err := checkTrashID(id); err != nil {
+		return err
+	}
+	lock, err := r.lockTrash(ctx, p, id)
+	if err != nil {
+		return err
+	}
+	defer lock.release()
+	j, err := r.trashOf(ctx, p, id, t)
+	if err != nil {
+		return err
+	}
+	return do(j, lock)
+}
+
+// trashOf returns the journal of a deleted workspace; one that is lost is made
+// up from the record and from what there is.
+func (r *Repository) trashOf(ctx context.Context, p workspace.Project, id string, t workspace.Trashed) (*trashJournal, error) {
+	j, err := readTrash(p.ID, id)
+	if err != nil || j != nil {
+		return j, err
+	}
+	j = &trashJournal{
+		ID: id, Thread: t.Workspace.ThreadID, Phase: trashKept, Directory: resolvedParent(t.Workspace.Directory),
+		Hidden: t.Kept.Directory, Head: t.Kept.Tip, Branch: t.Kept.Branch, Ref: trashRefs + id, Lacks: t.Kept.Missing,
+	}
+	if j.Snapshot, err = r.tip(ctx, p, j.Ref); err != nil {
+		return nil, err
+	}
+	if own := t.Workspace.Branch; t.Workspace.BranchCreated && own != "" && own == t.Kept.Branch {
+		tip, err := r.tip(ctx, p, "refs/heads/"+own)
+		if err != nil {
+			return nil, err
+		}
+		j.Own, j.OwnTip, j.OwnGone = own, t.Kept.Tip, tip == ""
+	}
+	if admin := gitDirOf(j.Hidden); j.Hidden != "" && admin != "" && within(resolveExisting(admin), filepath.Join(p.ID, "worktrees")) {
+		j.Admin = resolveExisting(admin)
+	}
+	return j, nil
+}
+
+// discarding lets go of one deleted workspace.
+type discarding struct {
+	r    *Repository
+	p    workspace.Project
+	j    *trashJournal
+	lock *trashLock
+	set  *settings
+}
+
+func (d *discarding) refuse(code workspace.Code, hint, format string, args ...any) error {
+	return &workspace.Error{
+		Code: code, ThreadID: d.j.Thread, Hint: hint,
+		Message: fmt.Sprintf(format, args...) + "; nothing was let go",
+	}
+}
+
+// directory lets the directory go, and the entry.
+func (d *discarding) directory(ctx context.Context, all bool) error {
+	switch {
+	case d.j.Phase == trashBegun:
+		return d.refuse(workspace.ErrInProgress, "delete it again, to its end", "the removal of %s was interrupted", d.j.Directory)
+	case d.j.Phase == trashRestored, d.j.Hidden == "", d.j.InPlace:
+		return nil
+	case d.j.Phase == trashRestoring && (!all || !d.j.moved()):
+		return d.refuse(workspace.ErrInProgress, "restore it again, to its end", "the restore of %s was interrupted", d.j.Directory)
+	}
+	if !d.j.moved() {
+		d.j.Discarded = true
+		return d.bury(ctx)
+	}
+	if err := d.check(); err != nil {
+		return err
+	}
+	if !all && !d.j.Discarded {
+		if err := d.renew(ctx); err != nil {
+			return err
+		}
+	}
+	// From here on it is not whole any more.
+	d.j.Discarded = true
+	if err := d.j.write(d.p.ID); err != nil {
+		return noJournal(err, "; nothing was let go")
+	}
+	d.r.at("discarding")
+	if err := d.bury(ctx); err != nil {
+		return err
+	}
+	d.r.at("buried")
+	return cantRemove("", d.j.Hidden, removeTrees(append(buried(d.p.ID), d.j.Hidden)))
+}
+
+// check sees to it that the hidden directory is what was put there, and that
+// nobody uses it.
+func (d *discarding) check() error {
+	hidden := d.j.Hidden
+	resolved := resolveExisting(hidden)
+	if !d.j.paired(hidden) && !(d.j.Discarded && inodeOf(hidden) == d.j.Inode) {
+		return d.refuse(workspace.ErrLocked, "see what it is; remove it by hand if it can go", "%s is not what was put there", hidden)
+	}
+	if mounts := mountsWithin(resolved); len(mounts) > 0 {
+		return d.refuse(workspace.ErrLocked, "unmount it first", "a file system is mounted at %s", mounts[0])
+	}
+	if p, ok := processWithin(resolved); ok {
+		return d.refuse(workspace.ErrLocked, "end it first, or let it change its directory", "the process %d (%s) works in %s", p.pid, p.command, p.directory)
+	}
+	return nil
+}
+
+// paired reports whether a directory is the one that was deleted: it and the
+// entry lead to each other.
+func (j *trashJournal) paired(directory string) bool {
+	if j.Admin == "" || resolveExisting(gitDirOf(directory)) != resolveExisting(j.Admin) || !readEntry(j.Admin).of(directory) {
+		return false
+	}
+	if j.Inode != 0 {
+		return inodeOf(directory) == j.Inode
+	}
+	reason, locked, err := lockReason(j.Admin)
+	return err == nil && locked && reason == j.reason()
+}
+
+// bury takes the entry away, if it is that of the hidden directory.
+func (d *discarding) bury(ctx context.Context) error {
+	if d.j.Admin == "" || !readEntry(d.j.Admin).of(d.j.Hidden) {
+		return nil
+	}
+	lock, err := d.r.lock(ctx, d.p)
+	if err != nil {
+		return err
+	}
+	defer lock.release()
+	_, err = buryEntry(d.p.ID, d.j.Admin)
+	return cantRemove("", "the worktree's entry", err)
+}
+
+// renew takes the snapshot again if something was done in the directory since.
+func (d *discarding) renew(ctx context.Context) error {
+	unknown := func(err error) error {
+		return failure("", "whether something was done in "+d.j.Hidden+" since it was deleted could not be found out; nothing was let go", "see what git says, then try again", err)
+	}
+	head, err := d.r.headOf(ctx, d.j.Admin)
+	if err != nil {
+		return unknown(err)
+	}
+	sha, _, err := d.r.openRefs(d.p.ID).checkedOut(ctx, head)
+	if err != nil {
+		return unknown(err)
+	}
+	v := verdict{directory: d.j.Hidden, admin: d.j.Admin, head: sha, branch: d.j.Own, tip: d.j.OwnTip}
+	s := d.r.newSnapshotter(d.p, v, d.lock.inherit())
+	old, oldErr := d.r.readSnapshot(ctx, d.p, d.j.Snapshot)
+	s.previous = d.j.Snapshot
+	look, err := d.r.lookHard(ctx, d.j.Admin, d.j.Hidden, statusOptions{withoutSubmodules: true})
+	var taken snapshotTaken
+	if err == nil {
+		taken, err = s.take(ctx, look)
+	}
+	switch {
+	case err != nil && oldErr != nil && ctx.Err() == nil:
+		return nil // It could not be taken before either.
+	case err != nil:
+		return unknown(err)
+	}
+	if oldErr == nil && old.Head == sha {
+		same, err := d.r.sameTrees(ctx, d.p, [2]string{d.j.Snapshot, taken.commit}, [2]string{old.Index, taken.message.Index}, [2]string{old.State, taken.message.State})
+		if err != nil {
+			return unknown(err)
+		}
+		if same {
+			return nil
+		}
+	}
+	return d.replaceSnapshot(ctx, taken)
+}
+
+// replaceSnapshot has the ref keep another snapshot, which has the one before
+// in its history.
+func (d *discarding) replaceSnapshot(ctx context.Context, taken snapshotTaken) error {
+	cant := func(err error) error {
+		return failure("", "the snapshot could not be brought up to date; nothing was let go", "see what git says, then try again", err)
+	}
+	var err error
+	if d.set, err = d.r.settings(ctx, d.p); err != nil {
+		return cant(err)
+	}
+	if err := d.r.updateRef(ctx, d.p, d.set, d.lock.inherit(), d.j.Ref, taken.commit, d.j.Snapshot); err != nil {
+		return cant(err)
+	}
+	d.j.Snapshot, d.j.Lacks = taken.commit, taken.lacks
+	return noJournal(d.j.write(d.p.ID), "; nothing was let go")
+}
+
+// sameTrees reports whether the commits of each pair have the same tree. No
+// commit is the same as no commit.
+func (r *Repository) sameTrees(ctx context.Context, p workspace.Project, pairs ...[2]string) (bool, error) {
+	args := []string{"rev-parse"}
+	for _, pair := range pairs {
+		if (pair[0] == "") != (pair[1] == "") {
+			return false, nil
+		}
+		if pair[0] != "" {
+			args = append(args, pair[0]+"^{tree}", pair[1]+"^{tree}")
+		}
+	}
+	out, err := r.git.line(ctx, r.openRefs(p.ID).command(args...))
+	if err != nil {
+		return false, err
+	}
+	trees := strings.Split(out, "\n")
+	for i := 1; i < len(trees); i += 2 {
+		if trees[i] != trees[i-1] {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// rest lets the snapshot and the journal go.
+func (d *discarding) rest(ctx context.Context) error {
+	var err error
+	if d.set, err = d.r.settings(ctx, d.p); err != nil {
+		return err
+	}
+	if plan := d.j.Restore; d.j.Phase == trashRestoring && plan != nil && plan.Anew {
+		if err := d.clearAnew(ctx, plan); err != nil {
+			return err
+		}
+	}
+	if err := d.r.dropRef(ctx, d.p, d.set, d.lock.inherit(), d.j); err != nil {
+		return failure("", "the snapshot could not be let go", "see what git says, then try again", err)
+	}
+	d.r.at("unreferenced")
+	return cantRemove("", "the journal of the deleted workspace", d.j.forget(d.p.ID))
+}
+
+// clearAnew removes what a restore that was never finished made.
+func (d *discarding) clearAnew(ctx context.Context, plan *restorePlan) error {
+	lock, err := d.r.lock(ctx, d.p)
+	if err != nil {
+		return err
+	}
+	defer lock.release()
+	return d.r.clearAnew(ctx, d.p, plan)
+}
+
+// regenerable are names of folders that can be made again from what is in the
+// repository.
+var regenerable = map[string]bool{
+	"node_modules": true, "target": true, "dist": true, "build": true, ".next": true, ".venv": true, "__pycache__": true,
+}
+
+// DiscardRegenerable lets go of the folders in a kept directory that git
+// ignores and that can be made again, such as node_modules, and returns how
+// many bytes that freed. One with a repository in it stays. Cancelled, it has
+// let go of some.
+func (p *Provider) DiscardRegenerable(ctx context.Context, project workspace.Project, t workspace.Trashed) (freed int64, err error) {
+	err = p.r.withTrash(ctx, project, t, func(j *trashJournal, lock *trashLock) error {
+		d := &discarding{r: p.r, p: project, j: j, lock: lock}
+		freed, err = d.regenerable(ctx)
+		return err
+	})
+	return freed, withOp("discard", err)
+}
+
+func (d *discarding) regenerable(ctx context.Context) (freed int64, err error) {
+	if d.j.Phase != trashKept || !d.j.keepsDirectory() || !d.j.moved() {
+		return 0, nil
+	}
+	if err := d.check(); err != nil {
+		return 0, err
+	}
+	ignored, err := d.r.ignored(ctx, d.j.Admin, d.j.Hidden)
+	if err != nil {
+		return 0, failure("", "the folders that can be made again could not be found", "see what git says, then try again", err)
+	}
+	for _, name := range ignored {
+		if !strings.HasSuffix(name, "/") || !regenerable[path.Base(name)] {
+			continue
+		}
+		dir := filepath.Join(d.j.Hidden, filepath.FromSlash(name))
+		if has, err := hasRepository(ctx, dir); err != nil || has {
+			if err != nil {
+				return freed, cantRemove("", dir, err)
+			}
+			continue
+		}
+		size, err := diskUse(ctx, dir)
+		if err != nil {
+			return freed, err
+		}
+		d.j.Dropped = append(d.j.Dropped, strings.TrimSuffix(name, "/"))
+		if err := d.j.write(d.p.ID); err != nil {
+			return freed, noJournal(err, "")
+		}
+		if err := removeTree(dir); err != nil {
+			return freed, cantRemove("", dir, err)
+		}
+		freed += size
+	}
+	return freed, nil
+}
+
+// hasRepository reports whether a repository lies somewhere in a directory.
+func hasRepository(ctx context.Context, dir string) (bool, error) {
+	found := errors.New("found")
+	err := filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err == nil && e.Name() == ".git" {
+			return found
+		}
+		return err
+	})
+	if errors.Is(err, found) {
+		return true, nil
+	}
+	return false, err
+}
