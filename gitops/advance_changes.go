@@ -1,0 +1,62 @@
+package gitops
+
+import (
+	"bytes"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// modeSubmodule is the mode of a submodule's commit in a tree.
+const modeSubmodule = 0o160000
+
+// treeChange is a path in which two commits differ.
+type treeChange struct {
+	path string
+	// oldMode and newMode are 0 where the commit doesn't have the path.
+	oldMode, newMode uint32
+	// newID is the object of the new one.
+	newID string
+}
+
+// parseTreeChanges reads the output of "git diff-tree -r -z --raw" without
+// renames.
+func parseTreeChanges(out []byte) ([]treeChange, error) {
+	var all []treeChange
+	for len(out) > 0 {
+		meta, rest, ok := bytes.Cut(out, []byte{0})
+		path, after, ended := bytes.Cut(rest, []byte{0})
+		fields := strings.Fields(string(meta))
+		if !ok || !ended || len(path) == 0 || len(fields) != 5 || fields[0][0] != ':' {
+			return nil, fmt.Errorf("a line of the comparison can't be read: %q", clip(meta))
+		}
+		oldMode, err := strconv.ParseUint(fields[0][1:], 8, 32)
+		if err != nil {
+			return nil, fmt.Errorf("a line of the comparison can't be read: %q", clip(meta))
+		}
+		newMode, err := strconv.ParseUint(fields[1], 8, 32)
+		if err != nil {
+			return nil, fmt.Errorf("a line of the comparison can't be read: %q", clip(meta))
+		}
+		all = append(all, treeChange{path: string(path), oldMode: uint32(oldMode), newMode: uint32(newMode), newID: fields[3]})
+		out = after
+	}
+	return all, nil
+}
+
+// parents returns the directories above a path, outermost first.
+func parents(path string) []string {
+	var all []string
+	for i := range len(path) {
+		if path[i] == '/' {
+			all = append(all, path[:i])
+		}
+	}
+	return all
+}
+
+// path returns where a path of the tree is in the checkout.
+func (c checkout) path(path string) string {
+	return filepath.Join(c.top, filepath.FromSlash(path))
+}
