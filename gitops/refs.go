@@ -333,10 +333,10 @@ func (r *Repository) defaultBranch(ctx context.Context, p workspace.Project) (st
 	return branch, err
 }
 
-// walkBranches collects the names of the loose refs below refs/heads.
-func walkBranches(common string, names map[string]bool) error {
-	root := filepath.Join(common, "refs", "heads")
-	return filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+// walkRefs collects the full names of the loose refs below a root such as
+// refs/heads/.
+func walkRefs(common, root string, names map[string]bool) error {
+	return filepath.WalkDir(filepath.Join(common, filepath.FromSlash(root)), func(path string, entry fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil // removed while we look
 		}
@@ -346,7 +346,7 @@ func walkBranches(common string, names map[string]bool) error {
 		if entry.IsDir() || strings.HasSuffix(path, ".lock") {
 			return nil
 		}
-		rel, err := filepath.Rel(root, path)
+		rel, err := filepath.Rel(common, path)
 		if err == nil {
 			names[filepath.ToSlash(rel)] = true
 		}

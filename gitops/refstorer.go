@@ -3,6 +3,7 @@ package gitops
 import (
 	"bufio"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -114,25 +115,32 @@ func (s *refStorer) packedRefs() (map[string]*plumbing.Reference, error) {
 
 // branchNames returns the short names of the branches, sorted.
 func (s *refStorer) branchNames() ([]string, error) {
-	// The loose ones first: one that is packed in between is then seen twice
-	// and not missed.
+	names, err := s.refNames(localRefs)
+	for i, name := range names {
+		names[i] = strings.TrimPrefix(name, localRefs)
+	}
+	return names, err
+}
+
+// refNames returns the full names of the refs below roots such as refs/heads/,
+// sorted.
+func (s *refStorer) refNames(roots ...string) ([]string, error) {
 	set := make(map[string]bool)
-	if err := walkBranches(s.common, set); err != nil {
-		return nil, unreadable(s.common, err)
+	for _, root := range roots {
+		// The loose ones first: one that is packed in between is then seen
+		// twice and not missed.
+		if err := walkRefs(s.common, root, set); err != nil {
+			return nil, unreadable(s.common, err)
+		}
 	}
 	packed, err := s.packedRefs()
 	if err != nil {
 		return nil, unreadable(s.common, err)
 	}
 	for name := range packed {
-		if branch, ok := strings.CutPrefix(name, "refs/heads/"); ok {
-			set[branch] = true
+		if slices.ContainsFunc(roots, func(root string) bool { return strings.HasPrefix(name, root) }) {
+			set[name] = true
 		}
 	}
-	names := make([]string, 0, len(set))
-	for name := range set {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names, nil
+	return slices.Sorted(maps.Keys(set)), nil
 }

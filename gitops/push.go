@@ -1,0 +1,331 @@
+package gitops
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/threadtree/threadtree/workspace"
+)
+
+// Push publishes the branch that is checked out in the workspace, as
+// [workspace.Reviewing] says: to its own name on the branch's push remote, on
+// remote.pushDefault, on the remote where it follows a branch of its name, on
+// origin, or on the only remote, in that order. Nothing else is sent, tags
+// included, and the branch is set to follow what was pushed.
+//
+// Nothing is forced, except that ForceWithLease replaces exactly the commit
+// that the tracking ref has. Where there is no tracking ref, nothing of the
+// remote's is replaced even then. Pushing again what is there already is no
+// error.
+//
+// The pre-push hook runs as git would run it, within the time limit, unless it
+// is one that the repository brings. A detached HEAD has the code
+// nothing_to_merge where its commits are in the base, else not_ready. A push
+// that was ended by ctx or the time limit may have reached the remote.
+func (v *Reviewer) Push(ctx context.Context, req workspace.PushRequest) (workspace.Pushed, error) {
+	if req.Progress == nil {
+		req.Progress = func(workspace.Event) {}
+	}
+	ctx, cancel := context.WithTimeout(ctx, v.o.PushTimeout)
+	defer cancel()
+	p, err := v.push(ctx, req)
+	return p, withOp("push", failure("push", "the branch could not be published", "see what git says, then try again", err))
+}
+
+func (v *Reviewer) push(ctx context.Context, req workspace.PushRequest) (workspace.Pushed, error) {
+	pushing, err := v.preparePush(ctx, req)
+	if err != nil {
+		return workspace.Pushed{}, err
+	}
+	req.Progress(workspace.Event{
+		Phase:   workspace.PhasePush,
+		Message: fmt.Sprintf("Pushing %s to %s", pushing.branch, pushing.remote),
+	})
+	if err := pushing.send(ctx); err != nil {
+		return workspace.Pushed{}, err
+	}
+	if err := pushing.follow(ctx); err != nil {
+		req.Progress(workspace.Event{
+			Phase: workspace.PhasePush, Warning: true,
+			Message: fmt.Sprintf("the branch is published, but was not set to follow %s/%s: %s", pushing.remote, pushing.branch, because(err)),
+		})
+	}
+	return workspace.Pushed{Remote: pushing.remote, Branch: pushing.branch, URL: pushing.url(ctx)}, nil
+}
+
+// pushing is one push.
+type pushing struct {
+	v        *Reviewer
+	req      workspace.PushRequest
+	at       reviewed
+	set      *settings
+	config   *repoConfig
+	comparer *comparer
+	branch   string
+	remote   string
+	// parted is zero where nothing is known of a base.
+	parted parting
+	// lease is the commit that may be replaced, "" for none.
+	lease string
+}
+
+func (v *Reviewer) preparePush(ctx context.Context, req workspace.PushRequest) (*pushing, error) {
+	p := &pushing{v: v, req: req}
+	var err error
+	if p.at, err = v.find(ctx, req.Project, req.Workspace); err != nil {
+		return nil, err
+	}
+	if op := operation(p.at.gitDir); op != "" {
+		return nil, p.refuse(workspace.ErrOperationInProgress, "finish or abort it first", "a %s is under way in %s", op, p.at.Directory)
+	}
+	if p.set, err = v.r.settings(ctx, req.Project); err != nil {
+		return nil, err
+	}
+	// Whoever set it, for this repository or for all of a user's.
+	p.config, err = v.r.git.listConfig(ctx, command{
+		dir: p.at.Directory, env: []string{"GIT_DIR=" + p.at.gitDir}, args: []string{"config", "--includes", "-z", "--list"},
+	})
+	if err != nil {
+		return nil, err
+	}
+	if p.comparer, err = v.r.newComparer(ctx, req.Project); err != nil {
+		return nil, err
+	}
+	p.branch = p.at.Branch
+	for _, step := range []func(context.Context) error{p.bringsSomething, p.chooseRemote, p.takeLease} {
+		if err := step(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+func (p *pushing) refuse(code workspace.Code, hint, format string, args ...any) error {
+	return &workspace.Error{
+		Code: code, ThreadID: p.req.Workspace.ThreadID, Hint: hint,
+		Message: fmt.Sprintf(format, args...) + "; nothing was pushed",
+	}
+}
+
+// bringsSomething refuses a push without a branch, or without a commit that
+// the base hasn't.
+func (p *pushing) bringsSomething(ctx context.Context) error {
+	if p.at.Head == "" {
+		return p.refuse(workspace.ErrNothingToMerge, "commit something first", "there is no commit yet in %s", p.at.Directory)
+	}
+	var err error
+	p.parted, err = p.v.parted(ctx, p.comparer, p.req.Workspace, p.at.Head)
+	if err != nil && !errors.Is(err, workspace.ErrTargetNotFound) {
+		return err
+	}
+	// A base that isn't known leaves it to the remote whether that is new.
+	nothing := err == nil && p.parted.commit == p.at.Head
+	if nothing && p.branch != "" && p.branch == p.parted.branch {
+		// The base itself is pushed: what counts is what the remotes have.
+		nothing, err = p.published(ctx)
+		if err != nil {
+			return err
+		}
+	}
+	switch {
+	case nothing:
+		return p.refuse(workspace.ErrNothingToMerge, "commit something first", "there is no commit in %s that %s hasn't", p.at.Directory, cmp.Or(p.parted.branch, "its base"))
+	case p.branch == "":
+		return p.refuse(workspace.ErrNotReady, "make a branch of it first: git -C "+p.at.Directory+" switch -c NAME",
+			"%s is on no branch (detached HEAD), and only a branch can be pushed", p.at.Directory)
+	}
+	return nil
+}
+
+// published reports whether all that is known of the remotes' sides of the
+// branch has the commit.
+func (p *pushing) published(ctx context.Context) (bool, error) {
+	known := p.comparer.config.tracking(p.branch)
+	for _, ref := range known {
+		sha, err := p.comparer.refs.lookup(ctx, ref)
+		if err != nil || sha == "" {
+			return false, err
+		}
+		if has, err := p.comparer.ancestor(ctx, p.at.Head, sha); err != nil || !has {
+			return false, err
+		}
+	}
+	return len(known) > 0, nil
+}
+
+// chooseRemote settles where to push.
+func (p *pushing) chooseRemote(context.Context) error {
+	for _, key := range []string{"branch." + p.branch + ".pushremote", "remote.pushdefault"} {
+		name, ok := p.config.get(key)
+		if !ok {
+			continue
+		}
+		if !p.isRemote(name) {
+			return p.refuse(workspace.ErrTargetNotFound, "see: git remote -v", "the setting %s names %s, which is no remote of the project", key, redact(name))
+		}
+		p.remote = name
+		return nil
+	}
+	followed, _ := p.config.get("branch." + p.branch + ".remote")
+	merge, _ := p.config.get("branch." + p.branch + ".merge")
+	switch {
+	case merge == localRefs+p.branch && p.isRemote(followed):
+		p.remote = followed
+	case p.isRemote("origin"):
+		p.remote = "origin"
+	case len(p.remotes()) == 1:
+		p.remote = p.remotes()[0]
+	case len(p.remotes()) == 0:
+		return p.refuse(workspace.ErrTargetNotFound, "add one: git remote add origin URL", "%s has no remote to push to", p.req.Project.Name)
+	default:
+		return p.refuse(workspace.ErrTargetNotFound, "choose one: git config remote.pushDefault NAME",
+			"%s has several remotes, %s, and none is chosen for pushing", p.req.Project.Name, strings.Join(p.remotes(), ", "))
+	}
+	return nil
+}
+
+// remotes are those that have an address.
+func (p *pushing) remotes() []string {
+	var names []string
+	for _, name := range p.config.remotes {
+		if p.isRemote(name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func (p *pushing) isRemote(name string) bool {
+	_, fetched := p.config.get("remote." + name + ".url")
+	_, pushed := p.config.get("remote." + name + ".pushurl")
+	return name != "" && !strings.HasPrefix(name, "-") && (fetched || pushed)
+}
+
+// takeLease notes the commit that may be replaced.
+func (p *pushing) takeLease(ctx context.Context) error {
+	if !p.req.ForceWithLease {
+		return nil
+	}
+	ref := p.config.fetched(p.remote, localRefs+p.branch)
+	if ref == "" {
+		return nil
+	}
+	var err error
+	p.lease, err = p.comparer.refs.lookup(ctx, ref)
+	return err
+}
+
+// send pushes the branch, and says what stands in the way where that fails.
+func (p *pushing) send(ctx context.Context) error {
+	refspec := localRefs + p.branch + ":" + localRefs + p.branch
+	args := []string{"push", "--porcelain", "--progress", "--no-follow-tags", "--recurse-submodules=" + p.submodules()}
+	if p.lease != "" {
+		args = append(args, "--force-with-lease="+localRefs+p.branch+":"+p.lease)
+	}
+	cmd := p.command(append(args, "--", p.remote, refspec)...)
+	cmd.write, cmd.progress = true, &remoteWords{tell: p.req.Progress}
+	out, err := p.v.r.git.run(ctx, cmd)
+	if err == nil {
+		return nil
+	}
+	return p.explain(ctx, out, err)
+}
+
+func (p *pushing) command(args ...string) command {
+	config := p.set.hooksOff(p.v.o.RepositoryHooks)
+	if on, _ := p.config.truth("remote." + p.remote + ".mirror"); on {
+		// A mirror's push forces, and takes no branch.
+		config = append(config, "remote."+p.remote+".mirror=false")
+	}
+	return command{dir: p.at.Directory, args: args, config: config, env: p.v.r.sshEnv(p.set)}
+}
+
+// submodules says what to do about commits of submodules that are not
+// published: they are at most looked for, and never pushed along.
+func (p *pushing) submodules() string {
+	for _, key := range []string{"push.recursesubmodules", "submodule.recurse"} {
+		if value, ok := p.config.get(key); ok {
+			switch strings.ToLower(value) {
+			case "no", "false", "off", "0":
+				return "no"
+			}
+			return "check"
+		}
+	}
+	return "no"
+}
+
+// follow sets the branch to follow what was pushed, so that a plain push or
+// pull later means the same.
+func (p *pushing) follow(ctx context.Context) error {
+	remote, merge := "branch."+p.branch+".remote", "branch."+p.branch+".merge"
+	followed, _ := p.config.get(remote)
+	if name, _ := p.config.get(merge); followed == p.remote && name == localRefs+p.branch {
+		return nil
+	}
+	lock, err := p.v.r.lock(ctx, p.req.Project)
+	if err != nil {
+		return err
+	}
+	defer lock.release()
+	for _, set := range [][]string{{remote, p.remote}, {merge, localRefs + p.branch}} {
+		_, err := p.v.r.git.run(ctx, command{
+			dir: p.at.Directory, write: true, inherit: lock.inherit(),
+			args: append([]string{"config", "--local", "--replace-all"}, set...),
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// url is where the host shows the branch beside its base.
+func (p *pushing) url(ctx context.Context) string {
+	address, err := p.v.r.git.line(ctx, command{dir: p.at.Directory, args: []string{"remote", "get-url", "--push", "--", p.remote}})
+	if err != nil {
+		return ""
+	}
+	base := p.parted.branch
+	if base == p.branch {
+		return ""
+	}
+	// Only a branch of that remote can be compared with there.
+	base = strings.TrimPrefix(base, p.remote+"/")
+	if ref := p.config.fetched(p.remote, localRefs+base); base == "" || ref == "" {
+		base = ""
+	} else if sha, err := p.comparer.refs.lookup(ctx, ref); err != nil || sha == "" {
+		base = ""
+	}
+	return compareURL(address, base, p.branch)
+}
+
+// remoteWords tells what the remote says while it is pushed to.
+type remoteWords struct {
+	tell    func(workspace.Event)
+	partial []byte
+}
+
+// maxRemoteLine bounds a line of a remote's.
+const maxRemoteLine = 4096
+
+func (w *remoteWords) Write(p []byte) (int, error) {
+	w.partial = append(w.partial, p...)
+	for {
+		i := bytes.IndexAny(w.partial, "\r\n")
+		if i < 0 {
+			w.partial = w.partial[:min(len(w.partial), maxRemoteLine)]
+			return len(p), nil
+		}
+		line := strings.ToValidUTF8(string(w.partial[:i]), "\uFFFD")
+		w.partial = w.partial[i+1:]
+		words, ok := strings.CutPrefix(line, "remote:")
+		if words = strings.TrimSpace(words); ok && words != "" && !progressLine.MatchString(words) {
+			w.tell(workspace.Event{Phase: workspace.PhasePush, Message: redact(words)})
+		}
+	}
+}
