@@ -223,7 +223,7 @@ func (j *judge) ownBranch(ctx context.Context) error {
 	case branch == j.main || branch == j.w.Base:
 		return keep("it is the default or base branch")
 	}
-	holder, err := j.heldElsewhere(branch)
+	holder, err := j.r.heldBy(ctx, j.project, j.mainTop, branch, j.v.admin)
 	if err != nil {
 		return err
 	}
@@ -247,24 +247,6 @@ func (j *judge) ownBranch(ctx context.Context) error {
 	}
 	j.v.branch, j.v.tip = branch, tip
 	return nil
-}
-
-// heldElsewhere returns another working copy that has the branch.
-func (j *judge) heldElsewhere(branch string) (string, error) {
-	ref := "refs/heads/" + branch
-	if j.mainTop != "" && holds(j.project.ID, ref) {
-		return j.mainTop, nil
-	}
-	entries, err := readEntries(j.project.ID)
-	if err != nil {
-		return "", err
-	}
-	for _, e := range entries {
-		if e.path != j.v.admin && e.directory != "" && holds(e.path, ref) {
-			return e.directory, nil
-		}
-	}
-	return "", nil
 }
 
 // lost counts the commits that no ref but the given branch has, and no HEAD of
