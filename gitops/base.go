@@ -34,7 +34,18 @@ func (b *baseResolver) resolve(ctx context.Context, name string) (base, error) {
 	if err := workspace.CheckRef(name); err != nil {
 		return base{}, err
 	}
-	found, err := b.named(ctx, strings.TrimPrefix(name, "refs/heads/"))
+	branch, local := strings.CutPrefix(name, "refs/heads/")
+	if local {
+		// Said in full it is that branch, and not a tag of its name.
+		sha, err := b.r.tip(ctx, b.project, name)
+		if err == nil && sha == "" {
+			err = noBase(name)
+		}
+		if err != nil {
+			return base{}, err
+		}
+	}
+	found, err := b.named(ctx, branch)
 	// Said again, the name stands for the same base.
 	found.name = name
 	return found, err

@@ -148,7 +148,7 @@ func (m *Manager) present(ctx context.Context, w Workspace, name Name, o CreateO
 	if name.Kind != NameTitle && name.Branch != w.Branch {
 		other = append(other, fmt.Sprintf("branch %s", name.Branch))
 	}
-	if o.Base != "" && o.Base != w.Base && o.Base != w.BaseCommit {
+	if o.Base != "" && o.Base != "HEAD" && o.Base != w.Base && o.Base != w.BaseCommit {
 		other = append(other, fmt.Sprintf("base %s", o.Base))
 	}
 	if len(other) > 0 {

@@ -35,8 +35,10 @@ var transitions = map[string]func(t *testing.T, p *parts){
 		if again := p.create(t, "1"); again.Directory != w.Directory || again.Attempt.ID != w.Attempt.ID {
 			t.Errorf("the second create made another: %+v", again)
 		}
-		if again := p.create(t, "1", typed("thread-1"), base("main")); again.Attempt.ID != w.Attempt.ID {
-			t.Errorf("asking for the same branch and base made another: %+v", again)
+		for _, ref := range []string{"main", "HEAD", w.BaseCommit} {
+			if again := p.create(t, "1", typed("thread-1"), base(ref)); again.Attempt.ID != w.Attempt.ID {
+				t.Errorf("asking for the same branch and base made another: %+v", again)
+			}
 		}
 	},
 	"none → pending → error → pending → ready": func(t *testing.T, p *parts) {
