@@ -166,6 +166,6 @@ func (m *Manager) projectGone(w Workspace, err error) error {
 	return &Error{
 		Code: CodeOf(err), ThreadID: w.ThreadID, Workspace: &w, Err: err,
 		Message: fmt.Sprintf("the repository of the workspace, %s, can't be opened: %s; nothing was deleted", w.ProjectDirectory, messageOf(err)),
-		Hint:    "put the repository back in its place",
+		Hint:    "put the repository back in its place; if it was moved, run git worktree repair and a reconcile where it is now",
 	}
 }
