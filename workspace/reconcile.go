@@ -21,7 +21,8 @@ const (
 	// ActionMoved: the record follows a worktree that git has elsewhere now,
 	// or a repository that is elsewhere now.
 	ActionMoved ActionKind = "moved"
-	// ActionMissing: a ready record whose directory isn't there.
+	// ActionMissing: a ready record whose directory isn't there, or is no
+	// worktree.
 	ActionMissing ActionKind = "missing"
 	// ActionPending: a pending record whose attempt lives.
 	ActionPending ActionKind = "pending"
@@ -131,7 +132,7 @@ func (m *Manager) reconcileRow(ctx context.Context, project Project, row Row, ro
 		} else {
 			act(ActionFailed, "%s", next.Error)
 		}
-	case w.Status == StatusReady && row.Missing:
+	case w.Status == StatusReady && (row.Missing || row.Worktree == nil):
 		actions = append(actions, m.follow(ctx, *w, rows))
 	}
 	return actions
@@ -158,6 +159,9 @@ func (m *Manager) follow(ctx context.Context, w Workspace, rows []Row) Action {
 	missing := Action{
 		Kind: ActionMissing, ThreadID: w.ThreadID, Directory: w.Directory,
 		Detail: "its directory is gone; if it was moved by hand, run git worktree repair with the new path and reconcile again",
+	}
+	if !absent(w.Directory) {
+		missing.Detail = "what is there is no worktree of the project; it stays as it is"
 	}
 	var found []Worktree
 	for _, row := range rows {

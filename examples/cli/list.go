@@ -111,6 +111,9 @@ func stateOf(row workspace.Row) []string {
 	if row.Missing {
 		return append(words, "missing")
 	}
+	if row.Worktree == nil {
+		return append(words, "no worktree")
+	}
 	if wt := row.Worktree; wt != nil {
 		words = append(words, placeOf(*wt)...)
 	}
