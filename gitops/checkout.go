@@ -70,9 +70,40 @@ func (s *site) setTop(worktree string) error {
 // sharedBareFault explains the state in which each linked worktree takes
 // itself for bare.
 func sharedBareFault(common string) string {
-	return fmt.Sprintf("core.bare is true in the shared configuration while extensions.worktreeConfig is on, so git takes each "+
-		"linked worktree for a bare repository; to mend it run: git config --file %[1]s/config --unset core.bare "+
+	return sharedBare + ", so git takes each linked worktree for a bare repository; to mend it " + mendSharedBare(common)
+}
+
+const sharedBare = "core.bare is true in the shared configuration while extensions.worktreeConfig is on"
+
+func mendSharedBare(common string) string {
+	return fmt.Sprintf("run: git config --file %[1]s/config --unset core.bare "+
 		"(and, if the repository is to be bare: git config --file %[1]s/config.worktree core.bare true)", common)
+}
+
+// takesWorktrees refuses a repository in whose new worktrees git would not
+// work. A new one gets a copy of the main configuration of its own kind, but
+// for a core.bare that is true.
+func (r *Repository) takesWorktrees(ctx context.Context, p workspace.Project) error {
+	shared, err := r.git.readConfigFile(ctx, filepath.Join(p.ID, "config"))
+	if err != nil {
+		return unreadable(p.ID, err)
+	}
+	perWorktree, _ := shared.truth("extensions.worktreeconfig")
+	if bare, _ := shared.truth("core.bare"); !bare || !perWorktree {
+		return nil
+	}
+	own, err := r.git.readConfigFile(ctx, filepath.Join(p.ID, "config.worktree"))
+	if err != nil {
+		return unreadable(p.ID, err)
+	}
+	if bare, set := own.truth("core.bare"); set && !bare {
+		return nil
+	}
+	return &workspace.Error{
+		Code: workspace.ErrGitFailed, Op: "create",
+		Message: sharedBare + ", so that git would not work in a new worktree; nothing was made",
+		Hint:    mendSharedBare(p.ID),
+	}
 }
 
 // checkoutConfig is what the configuration says about a checkout.

@@ -66,6 +66,9 @@ func (m *making) prepare(ctx context.Context) (*chooser, error) {
 			return nil, err
 		}
 	}
+	if err := m.r.takesWorktrees(ctx, m.req.Project); err != nil {
+		return nil, err
+	}
 	var err error
 	if m.set, err = m.r.settings(ctx, m.req.Project); err != nil {
 		return nil, err
@@ -175,7 +178,7 @@ func (m *making) checkout(ctx context.Context, directory, admin string) error {
 		env: []string{"GIT_DIR=" + admin, "GIT_WORK_TREE=" + directory}, config: m.set.hooksOff(m.req.Setup),
 		inherit: m.req.Inherit,
 	})
-	return failure("create", "the files could not be checked out", "see what git says; a filter that is required may be missing", err)
+	return failure("create", "the files could not be checked out", "see what git says: a filter that is required may be missing, or the disk be full", err)
 }
 
 // furnish does what makes a worktree more useful and can only warn.
