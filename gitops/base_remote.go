@@ -153,8 +153,11 @@ func (b *baseResolver) remoteTip(ctx context.Context, branch string, fetch bool)
 			b.warnStale(ctx, results[r], branch, tracked)
 			return tracked, r, nil
 		}
-		if results[r].err != nil {
+		switch {
+		case results[r].err != nil:
 			asked = errors.Join(asked, b.notAsked(results[r], branch))
+		case b.noFetch && tracked == "" && !b.settings.fetches(r, branch):
+			b.warn("%s was not asked whether it has a branch %s, and no fetch here brings it: it may have another of that name", r, branch)
 		}
 	}
 	return "", "", asked
