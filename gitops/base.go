@@ -17,10 +17,15 @@ type base struct {
 	commit string
 }
 
+// errNetwork says that only a remote knows the answer.
+var errNetwork = errors.New("a remote would have to be asked")
+
 // baseResolver finds out what a base stands for.
 type baseResolver struct {
 	*fetcher
-	noFetch  bool
+	noFetch bool
+	// dry has it end with errNetwork where a remote would be asked.
+	dry      bool
 	warnings []string
 }
 
@@ -94,6 +99,9 @@ func (b *baseResolver) current(ctx context.Context) (base, error) {
 	if branch == "" {
 		return base{name: sha, commit: sha}, nil
 	}
+	if b.dry {
+		return base{name: branch, commit: sha}, nil
+	}
 	remotes, err := b.r.remotes(ctx, b.project)
 	if err != nil {
 		return base{}, err
@@ -154,8 +162,11 @@ func (b *baseResolver) branch(ctx context.Context, name, local string, remotes [
 // refresh fetches a branch from the remotes unless that isn't wanted.
 func (b *baseResolver) refresh(ctx context.Context, branch string, remotes []string) (map[string]fetchResult, error) {
 	byRemote := make(map[string]fetchResult)
-	if b.noFetch {
+	switch {
+	case b.noFetch || len(remotes) == 0:
 		return byRemote, nil
+	case b.dry:
+		return nil, errNetwork
 	}
 	results, err := b.fetch(ctx, branch, remotes)
 	for _, result := range results {

@@ -2,6 +2,7 @@ package gitops
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -58,20 +59,39 @@ func (m *making) make(ctx context.Context) (workspace.Plan, error) {
 // prepare does what needs no lock: the network, and all that can refuse the
 // request before anything is touched.
 func (m *making) prepare(ctx context.Context) (*chooser, error) {
-	if err := checkBranch(m.req.Name.Branch); err != nil {
+	c, bases, err := m.look(ctx)
+	if err != nil {
 		return nil, err
+	}
+	err = m.resolve(ctx, c, bases)
+	m.warnings = append(m.warnings, bases.warnings...)
+	if err != nil {
+		return nil, err
+	}
+	if m.req.Prechecked {
+		return c, nil
+	}
+	// Refusals come before the lock, so that they leave no trace at all.
+	_, err = c.choose(ctx)
+	return c, err
+}
+
+// look reads what a create goes by.
+func (m *making) look(ctx context.Context) (*chooser, *baseResolver, error) {
+	if err := checkBranch(m.req.Name.Branch); err != nil {
+		return nil, nil, err
 	}
 	if m.req.Base != "" {
 		if err := workspace.CheckRef(m.req.Base); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	if err := m.r.takesWorktrees(ctx, m.req.Project); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	var err error
 	if m.set, err = m.r.settings(ctx, m.req.Project); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	c := &chooser{r: m.r, project: m.req.Project, name: m.req.Name, mainTop: m.set.mainTop}
 	bases := &baseResolver{
@@ -81,16 +101,7 @@ func (m *making) prepare(ctx context.Context) (*chooser, error) {
 		},
 		noFetch: m.req.NoFetch,
 	}
-	err = m.resolve(ctx, c, bases)
-	m.warnings = append(m.warnings, bases.warnings...)
-	if err != nil {
-		return nil, err
-	}
-	// Refusals come before the lock, so that they leave no trace at all.
-	if _, err := c.choose(ctx); err != nil {
-		return nil, err
-	}
-	return c, nil
+	return c, bases, nil
 }
 
 // checkBranch refuses what git might read as anything but a new branch.
@@ -117,7 +128,8 @@ func (m *making) resolve(ctx context.Context, c *chooser, bases *baseResolver) e
 			// A typed name is mostly a new one: no network is asked for it
 			// unless a remote is known to have it.
 			fetch := c.name.Kind == workspace.NameBranch || m.knownRemotely(ctx, c)
-			if c.remoteTip, c.remote, err = bases.remoteTip(ctx, c.name.Branch, fetch); err != nil {
+			c.remoteTip, c.remote, err = bases.remoteTip(ctx, c.name.Branch, fetch)
+			if err != nil && (m.req.Base == "" || !errors.Is(err, errNetwork)) {
 				return err
 			}
 		}
