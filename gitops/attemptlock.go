@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
+	"time"
 
 	"github.com/threadtree/threadtree/workspace"
 )
@@ -50,6 +52,7 @@ func (l *AttemptLocks) Lock(_ context.Context, attemptID string) (workspace.Lock
 	if err := os.MkdirAll(l.dir, 0o755); err != nil {
 		return nil, lockFailure(err)
 	}
+	l.sweep()
 	path := filepath.Join(l.dir, attemptID+".lock")
 	owner, err := openLocked(ownerPath(path), os.O_CREATE|os.O_EXCL)
 	if err != nil {
@@ -62,6 +65,28 @@ func (l *AttemptLocks) Lock(_ context.Context, attemptID string) (workspace.Lock
 		return nil, lockFailure(err)
 	}
 	return &attemptLock{path: path, owner: owner, work: work}, nil
+}
+
+// strayAge is how old a lock that nobody holds has to be before it goes: by
+// then the lease of its attempt, if that was recorded, has long run out.
+const strayAge = 24 * time.Hour
+
+// sweep removes the locks of makers that died before anybody could have heard
+// of their attempts.
+func (l *AttemptLocks) sweep() {
+	names, _ := os.ReadDir(l.dir)
+	for _, name := range names {
+		path := filepath.Join(l.dir, name.Name())
+		info, err := name.Info()
+		if err != nil || !info.Mode().IsRegular() || time.Since(info.ModTime()) < strayAge ||
+			!strings.HasSuffix(strings.TrimSuffix(path, ownerPath("")), ".lock") {
+			continue
+		}
+		if f, err := openLocked(path, 0); err == nil {
+			_ = os.Remove(path)
+			_ = f.Close()
+		}
+	}
 }
 
 // Probe looks at the locks of an attempt. It holds the first one for a moment

@@ -4,9 +4,11 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/threadtree/threadtree/workspace"
 )
@@ -250,5 +252,48 @@ func TestAttemptLockReleaseFreesItFromADaemon(t *testing.T) {
 	}
 	if err := again.Release(); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestAttemptLocksOfTheLongDeadGo(t *testing.T) {
+	t.Parallel()
+	locks := newTestLocks(t)
+	held, err := locks.Lock(t.Context(), "held")
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := time.Now().Add(-2 * strayAge)
+	for name, at := range map[string]time.Time{
+		"stray.lock": old, "stray.lock.owner": old, "young.lock": time.Now(), "young.lock.owner": time.Now(),
+		"other": old, "held.lock": old, "held.lock.owner": old,
+	} {
+		path := filepath.Join(locks.dir, name)
+		f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o644)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = f.Close()
+		if err := os.Chtimes(path, at, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	next, err := locks.Lock(t.Context(), "next")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	entries, _ := os.ReadDir(locks.dir)
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	want := []string{"held.lock", "held.lock.owner", "next.lock", "next.lock.owner", "other", "young.lock", "young.lock.owner"}
+	if !slices.Equal(names, want) {
+		t.Errorf("left %q, want %q", names, want)
+	}
+	wantLiveness(t, locks, attemptOf(locks, "held"), workspace.Alive)
+	for _, lock := range []workspace.Lock{held, next} {
+		if err := lock.Release(); err != nil {
+			t.Error(err)
+		}
 	}
 }

@@ -297,6 +297,16 @@ func TestFetchTouchesNoLocalBranch(t *testing.T) {
 	}
 }
 
+func TestBranchInFullIsNoTag(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.run(l.dir, "tag", "x")
+	l.refuse(workspace.ErrTargetNotFound, titled("one"), from("refs/heads/x"))
+	if w := l.made(titled("two"), from("refs/tags/x")); w.Base != "refs/tags/x" {
+		t.Errorf("base %s", w.Base)
+	}
+}
+
 func TestDefaultBranchIsReadAnew(t *testing.T) {
 	t.Parallel()
 	l, origin, seed := withOrigin(t)

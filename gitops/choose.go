@@ -166,9 +166,9 @@ func (c *chooser) branchClaimed(err error) bool {
 // is checked out.
 func (c *chooser) attach(ctx context.Context) (warning string, err error) {
 	branch := c.name.Branch
-	directory, err := heldBy(c.project.ID, c.mainTop, branch)
+	directory, err := c.r.heldBy(ctx, c.project, c.mainTop, branch, "")
 	if err != nil {
-		return "", unreadable(c.project.ID, err)
+		return "", err
 	}
 	if directory != "" {
 		hint := "work in that one, or use another name"

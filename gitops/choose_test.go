@@ -212,8 +212,8 @@ func TestExactBranchIsFetched(t *testing.T) {
 	if !strings.Contains(e.Message, "could not be asked") || !strings.Contains(e.Hint, "without fetching") {
 		t.Errorf("%+v", e)
 	}
-	if w := l.made(exactly(t, "other"), offline); !w.BranchCreated || w.Base != "main" {
-		t.Errorf("%+v", w)
+	if c := l.create(exactly(t, "other"), offline); !c.Plan.BranchCreated || c.Plan.Base != "main" || !warned(c.Warnings, "was not asked", "other") {
+		t.Errorf("%+v", c)
 	}
 	// Where all branches are fetched, a missing one is a new one.
 	l.run(l.dir, "config", "remote.origin.fetch", "+refs/heads/*:refs/remotes/origin/*")

@@ -241,9 +241,9 @@ func (r *Repository) deleteBranch(ctx context.Context, p workspace.Project, bran
 	if err != nil {
 		return err
 	}
-	held, err := heldBy(p.ID, set.mainTop, branch)
+	held, err := r.heldBy(ctx, p, set.mainTop, branch, "")
 	if err != nil {
-		return unreadable(p.ID, err)
+		return err
 	}
 	if held != "" {
 		leave("the branch %s is checked out in %s and was left there", branch, held)

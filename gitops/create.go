@@ -11,10 +11,6 @@ import (
 	"github.com/threadtree/threadtree/workspace"
 )
 
-// addTries is how often git is asked for a worktree. It fails where another
-// git process of somebody else's is writing an entry at that moment.
-const addTries = 3
-
 // making is one create.
 type making struct {
 	p   *Provider
@@ -63,17 +59,39 @@ func (m *making) make(ctx context.Context) (workspace.Plan, error) {
 // prepare does what needs no lock: the network, and all that can refuse the
 // request before anything is touched.
 func (m *making) prepare(ctx context.Context) (*chooser, error) {
-	if err := checkBranch(m.req.Name.Branch); err != nil {
+	c, bases, err := m.look(ctx)
+	if err != nil {
 		return nil, err
+	}
+	err = m.resolve(ctx, c, bases)
+	m.warnings = append(m.warnings, bases.warnings...)
+	if err != nil {
+		return nil, err
+	}
+	if m.req.Prechecked {
+		return c, nil
+	}
+	// Refusals come before the lock, so that they leave no trace at all.
+	_, err = c.choose(ctx)
+	return c, err
+}
+
+// look reads what a create goes by.
+func (m *making) look(ctx context.Context) (*chooser, *baseResolver, error) {
+	if err := checkBranch(m.req.Name.Branch); err != nil {
+		return nil, nil, err
 	}
 	if m.req.Base != "" {
 		if err := workspace.CheckRef(m.req.Base); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
+	}
+	if err := m.r.takesWorktrees(ctx, m.req.Project); err != nil {
+		return nil, nil, err
 	}
 	var err error
 	if m.set, err = m.r.settings(ctx, m.req.Project); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	c := &chooser{r: m.r, project: m.req.Project, name: m.req.Name, mainTop: m.set.mainTop}
 	bases := &baseResolver{
@@ -83,16 +101,7 @@ func (m *making) prepare(ctx context.Context) (*chooser, error) {
 		},
 		noFetch: m.req.NoFetch,
 	}
-	err = m.resolve(ctx, c, bases)
-	m.warnings = append(m.warnings, bases.warnings...)
-	if err != nil {
-		return nil, err
-	}
-	// Refusals come before the lock, so that they leave no trace at all.
-	if _, err := c.choose(ctx); err != nil {
-		return nil, err
-	}
-	return c, nil
+	return c, bases, nil
 }
 
 // checkBranch refuses what git might read as anything but a new branch.
@@ -119,7 +128,8 @@ func (m *making) resolve(ctx context.Context, c *chooser, bases *baseResolver) e
 			// A typed name is mostly a new one: no network is asked for it
 			// unless a remote is known to have it.
 			fetch := c.name.Kind == workspace.NameBranch || m.knownRemotely(ctx, c)
-			if c.remoteTip, c.remote, err = bases.remoteTip(ctx, c.name.Branch, fetch); err != nil {
+			c.remoteTip, c.remote, err = bases.remoteTip(ctx, c.name.Branch, fetch)
+			if err != nil && (m.req.Base == "" || !errors.Is(err, errNetwork)) {
 				return err
 			}
 		}
@@ -171,108 +181,6 @@ func (m *making) warn(phase workspace.Phase, format string, args ...any) {
 	m.req.Progress(workspace.Event{Phase: phase, Message: message, Warning: true})
 }
 
-// claimAndAdd settles and claims what is made, and makes branch and entry,
-// all under the repository's lock.
-func (m *making) claimAndAdd(ctx context.Context, c *chooser) (choice, string, error) {
-	lock, err := m.r.lock(ctx, m.req.Project)
-	if err != nil {
-		return choice{}, "", err
-	}
-	defer lock.release()
-	c.claim = func(plan workspace.Plan) error { return m.req.Claim(ctx, plan) }
-	made, err := c.choose(ctx)
-	if err != nil {
-		return choice{}, "", err
-	}
-	m.req.Progress(workspace.Event{Phase: workspace.PhaseAdd, Message: "Adding a worktree on " + made.plan.Branch})
-	admin, err := m.add(ctx, lock, made)
-	if err != nil {
-		return choice{}, "", err
-	}
-	err = writeMarker(admin, m.marker(made))
-	return made, admin, failure("create", "the worktree's entry can't be written to", "see that the repository can be written to", err)
-}
-
-func (m *making) marker(made choice) marker {
-	return marker{Attempt: m.req.Attempt, Thread: m.req.ThreadID, Start: made.start}
-}
-
-// add runs "git worktree add", again where it failed and left nothing that
-// couldn't be cleared.
-func (m *making) add(ctx context.Context, lock *repoLock, made choice) (admin string, err error) {
-	directory := made.plan.Directory
-	if err := os.MkdirAll(filepath.Dir(directory), 0o755); err != nil {
-		return "", (&taken{parent: filepath.Dir(directory)}).cantHold(err)
-	}
-	for try := 1; ; try++ {
-		admin, err = m.addOnce(ctx, lock, made)
-		if err == nil || ctx.Err() != nil || try == addTries {
-			break
-		}
-		if clearErr := m.clearTry(ctx, made); clearErr != nil {
-			err = errors.Join(err, clearErr)
-			break
-		}
-		select {
-		case <-time.After(time.Duration(try*try) * 30 * time.Millisecond):
-		case <-ctx.Done():
-		}
-	}
-	return admin, failure("create", "the worktree could not be added", m.addHint(), err)
-}
-
-// addOnce makes branch and entry, and no files.
-func (m *making) addOnce(ctx context.Context, lock *repoLock, made choice) (admin string, err error) {
-	args := []string{"worktree", "add", "-q", "--no-checkout", "--lock", "--reason=" + makingReason + m.req.Attempt}
-	if made.plan.BranchCreated {
-		args = append(args, "--no-track", "-b", made.plan.Branch, "--", made.plan.Directory, made.start)
-	} else {
-		// Only the short name attaches the branch.
-		args = append(args, "--", made.plan.Directory, made.plan.Branch)
-	}
-	_, err = m.r.git.run(ctx, command{
-		dir: workDir(m.req.Project), args: args, write: true,
-		config: m.set.hooksOff(m.req.Setup), inherit: append(lock.inherit(), m.req.Inherit...),
-	})
-	if err != nil {
-		return "", err
-	}
-	admin = gitDirOf(made.plan.Directory)
-	if e := readEntry(admin); admin == "" || filepath.Dir(resolveExisting(admin)) != filepath.Join(m.req.Project.ID, "worktrees") || !e.of(made.plan.Directory) {
-		return "", fmt.Errorf("git made an entry for %s that doesn't lead back to it", made.plan.Directory)
-	}
-	return admin, nil
-}
-
-// clearTry takes back what a failed try left, so that the next one finds
-// things as they were.
-func (m *making) clearTry(ctx context.Context, made choice) error {
-	w := workspace.Workspace{
-		Branch: made.plan.Branch, BranchCreated: made.plan.BranchCreated, BaseCommit: made.start,
-		Directory: made.plan.Directory, Attempt: workspace.Attempt{ID: m.req.Attempt},
-	}
-	left, aside, err := m.r.clearLocked(ctx, m.req.Project, w)
-	if err == nil {
-		err = removeTrees(aside)
-	}
-	if err == nil && len(left) > 0 {
-		err = errors.New(left[0])
-	}
-	return err
-}
-
-// addHint names an entry that keeps git from working in the repository.
-func (m *making) addHint() string {
-	entries, _ := readEntries(m.req.Project.ID)
-	for _, e := range entries {
-		content, err := os.ReadFile(filepath.Join(e.path, "commondir"))
-		if e.directory != "" && (err != nil || len(content) == 0) {
-			return fmt.Sprintf("the entry %s is half written and keeps git from working; if no git command is running, move it away and try again", e.path)
-		}
-	}
-	return "see what git says, then try again"
-}
-
 // checkout writes the files, exactly as "git worktree add" has it done. It
 // needs no lock: nobody else knows of the worktree yet.
 func (m *making) checkout(ctx context.Context, directory, admin string) error {
@@ -282,7 +190,7 @@ func (m *making) checkout(ctx context.Context, directory, admin string) error {
 		env: []string{"GIT_DIR=" + admin, "GIT_WORK_TREE=" + directory}, config: m.set.hooksOff(m.req.Setup),
 		inherit: m.req.Inherit,
 	})
-	return failure("create", "the files could not be checked out", "see what git says; a filter that is required may be missing", err)
+	return failure("create", "the files could not be checked out", "see what git says: a filter that is required may be missing, or the disk be full", err)
 }
 
 // furnish does what makes a worktree more useful and can only warn.

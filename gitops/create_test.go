@@ -132,3 +132,20 @@ func TestCreateWithARepositoryThatIsGone(t *testing.T) {
 		t.Error("something was made")
 	}
 }
+
+func TestCreateWhereWorktreesWouldNotWork(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.run(l.dir, "config", "extensions.worktreeConfig", "true")
+	l.run(l.dir, "config", "core.bare", "true")
+	e := l.refuse(workspace.ErrGitFailed, titled("one"))
+	if !warned([]string{e.Message}, "core.bare", "nothing was made") || !strings.Contains(e.Hint, "--unset core.bare") {
+		t.Errorf("%q (hint %q)", e.Message, e.Hint)
+	}
+	// Each of the two ways out that git knows.
+	l.run(l.dir, "config", "--file", filepath.Join(l.dir, ".git", "config.worktree"), "core.bare", "false")
+	l.run(l.create(titled("two")).Plan.Directory, "status")
+	l.run(l.dir, "config", "--file", filepath.Join(l.dir, ".git", "config.worktree"), "core.bare", "true")
+	l.run(l.dir, "config", "--file", filepath.Join(l.dir, ".git", "config"), "--unset", "core.bare")
+	l.run(l.create(titled("three")).Plan.Directory, "status")
+}

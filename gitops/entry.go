@@ -1,11 +1,14 @@
 package gitops
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/threadtree/threadtree/workspace"
 )
 
 // entry is what the files of a linked worktree's entry in the common git
@@ -96,31 +99,35 @@ func (e entry) named(directory string) bool {
 	return ok && strings.Trim(rest, "0123456789") == ""
 }
 
-// heldBy returns the working copy in which the branch is checked out, or in
-// which an operation on it is under way, "" if there is none. It reads HEAD
-// as a file, as git writes it.
-func heldBy(commonDir, mainTop, branch string) (directory string, err error) {
-	ref := "refs/heads/" + branch
-	if mainTop != "" && holds(commonDir, ref) {
+// heldBy returns the working copy, but for that of the entry except, in which
+// the branch is checked out or in which an operation on it is under way, "" if
+// there is none.
+func (r *Repository) heldBy(ctx context.Context, p workspace.Project, mainTop, branch, except string) (directory string, err error) {
+	if mainTop != "" && r.holds(ctx, p.ID, branch) {
 		return mainTop, nil
 	}
-	entries, err := readEntries(commonDir)
+	entries, err := readEntries(p.ID)
 	if err != nil {
-		return "", err
+		return "", unreadable(p.ID, err)
 	}
 	for _, e := range entries {
-		if e.directory != "" && holds(e.path, ref) {
+		if e.path != except && e.directory != "" && r.holds(ctx, e.path, branch) {
 			return e.directory, nil
 		}
 	}
 	return "", nil
 }
 
-func holds(gitDir, ref string) bool {
+// holds reports whether the checkout of a git directory has the branch. An
+// entry that can't be read has none.
+func (r *Repository) holds(ctx context.Context, gitDir, branch string) bool {
+	if head, err := r.headOf(ctx, gitDir); err == nil && head.branch() == branch {
+		return true
+	}
 	is := func(name, want string) bool {
 		content, err := os.ReadFile(filepath.Join(gitDir, name))
 		return err == nil && strings.TrimSpace(string(content)) == want
 	}
-	return is("HEAD", "ref: "+ref) || is("rebase-merge/head-name", ref) || is("rebase-apply/head-name", ref) ||
-		is("BISECT_START", strings.TrimPrefix(ref, "refs/heads/"))
+	ref := "refs/heads/" + branch
+	return is("rebase-merge/head-name", ref) || is("rebase-apply/head-name", ref) || is("BISECT_START", branch)
 }

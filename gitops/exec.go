@@ -259,11 +259,19 @@ func (w *tailWriter) String() string {
 }
 
 // complaint returns the line that says best what went wrong: the last that git
-// marks as an error, which advice may follow, or else the last.
+// marks as an error, which advice may follow, or else the last. A "fatal: " may
+// say less than the "error: " that led to it.
 func complaint(stderr string) string {
-	for _, line := range slices.Backward(strings.Split(stderr, "\n")) {
-		if strings.HasPrefix(line, "fatal: ") || strings.HasPrefix(line, "error: ") {
-			return strings.TrimSpace(line)
+	lines := strings.Split(stderr, "\n")
+	for i, line := range slices.Backward(lines) {
+		line = strings.TrimSpace(line)
+		switch {
+		case strings.HasPrefix(line, "error: "):
+			return line
+		case strings.HasPrefix(line, "fatal: ") && i > 0 && strings.HasPrefix(lines[i-1], "error: "):
+			return strings.TrimSpace(lines[i-1]) + "; " + line
+		case strings.HasPrefix(line, "fatal: "):
+			return line
 		}
 	}
 	return lastLine(stderr)

@@ -397,6 +397,7 @@ func TestFailure(t *testing.T) {
 		code          workspace.Code
 	}{
 		{"git's last error, not the advice after it", "it failed: git says: fatal: no", &GitError{ExitCode: 128, Stderr: "warning: x\nfatal: no\nremove the file"}, workspace.ErrGitFailed},
+		{"what led to git's last error", "it failed: git says: error: no room; fatal: no", &GitError{ExitCode: 128, Stderr: "error: other\nerror: no room\nfatal: no\n"}, workspace.ErrGitFailed},
 		{"no error marked", "it failed: git says: last", &GitError{ExitCode: 1, Stderr: "first\nlast\n\n"}, workspace.ErrGitFailed},
 		{"without a word", "it failed", &GitError{ExitCode: 1}, workspace.ErrGitFailed},
 		{"too late", "it failed in the time allowed", &GitError{ExitCode: -1, Err: context.DeadlineExceeded}, workspace.ErrTimeout},

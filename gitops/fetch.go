@@ -65,27 +65,43 @@ func (f *fetcher) fetch(ctx context.Context, branch string, remotes []string) ([
 
 func (f *fetcher) one(ctx context.Context, remote, branch string) fetchResult {
 	result := fetchResult{remote: remote}
-	ref := "refs/heads/" + branch
+	for try := 1; ; try++ {
+		if result.err = f.update(ctx, remote, branch); result.err == nil {
+			result.reached = true
+			return result
+		}
+		if ctx.Err() != nil {
+			return result
+		}
+		// git says in words alone whether the remote has no such branch or
+		// something else went wrong. This question has an exit code for it.
+		out, err := f.run(ctx, false, "ls-remote", "--exit-code", "--heads", "--", remote, "refs/heads/"+branch)
+		switch exitCode(err) {
+		case 0:
+			result.reached = true
+		case 2:
+			result.reached, result.absent, result.err = true, true, nil
+			return result
+		default:
+			return result
+		}
+		// Another fetch of the same branch may have been faster.
+		sha, _, _ := strings.Cut(string(out), "\t")
+		if now, err := f.r.tip(ctx, f.project, trackingRef(remote, branch)); err == nil && now == sha {
+			result.err = nil
+			return result
+		}
+		if try == 2 {
+			return result
+		}
+	}
+}
+
+// update fetches one branch into its tracking ref.
+func (f *fetcher) update(ctx context.Context, remote, branch string) error {
 	_, err := f.run(ctx, true, "fetch", "-q", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head",
-		"--no-auto-maintenance", "--no-prune", "--refmap=", "--", remote, "+"+ref+":"+trackingRef(remote, branch))
-	if err == nil {
-		result.reached = true
-		return result
-	}
-	result.err = err
-	if ctx.Err() != nil {
-		return result
-	}
-	// git says in words alone whether the remote has no such branch or
-	// something else went wrong. This question has an exit code for it.
-	_, err = f.run(ctx, false, "ls-remote", "--exit-code", "--heads", "--", remote, ref)
-	switch exitCode(err) {
-	case 0:
-		result.reached = true
-	case 2:
-		result.reached, result.absent, result.err = true, true, nil
-	}
-	return result
+		"--no-auto-maintenance", "--no-prune", "--refmap=", "--", remote, "+refs/heads/"+branch+":"+trackingRef(remote, branch))
+	return err
 }
 
 func (f *fetcher) run(ctx context.Context, write bool, args ...string) ([]byte, error) {

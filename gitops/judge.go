@@ -104,6 +104,11 @@ func (j *judge) whose(ctx context.Context) error {
 	if !info.IsDir() {
 		return j.refuse(workspace.ErrLocked, "put the worktree back in its place", "%s is no directory itself", j.w.Directory)
 	}
+	if _, err := os.Lstat(filepath.Join(j.v.directory, ".git")); isAbsent(err) {
+		return j.refuse(workspace.ErrLocked, "run in "+workDir(j.project)+": git worktree repair", "%s lost its .git file", j.w.Directory)
+	} else if err != nil {
+		return cantRemove("remove", j.w.Directory, err)
+	}
 	if resolveExisting(gitDirOf(j.v.directory)) != resolveExisting(j.v.admin) {
 		return j.refuse(workspace.ErrLocked, "see what it is; remove it by hand if it can go", "%s belongs to another repository or worktree", j.w.Directory)
 	}

@@ -54,14 +54,14 @@ func (j *judge) ownBranch(ctx context.Context) error {
 	case branch == j.main || branch == j.w.Base:
 		return keep("it is the default or base branch")
 	}
-	holder, err := heldByOther(j.project.ID, j.mainTop, branch, j.v.admin)
+	holder, err := j.r.heldBy(ctx, j.project, j.mainTop, branch, j.v.admin)
 	if err != nil {
 		return err
 	}
 	if holder != "" {
 		return keep("it is checked out in " + holder)
 	}
-	here := !j.v.missing && (j.worktree.Branch == branch || j.v.admin != "" && holds(j.v.admin, "refs/heads/"+branch))
+	here := !j.v.missing && (j.worktree.Branch == branch || j.v.admin != "" && j.r.holds(ctx, j.v.admin, branch))
 	if !here || !j.force {
 		n, err := j.lost(ctx, tip, branch)
 		if err != nil {
@@ -80,24 +80,6 @@ func (j *judge) ownBranch(ctx context.Context) error {
 	}
 	j.v.branch, j.v.tip = branch, tip
 	return nil
-}
-
-// heldByOther is heldBy that leaves one entry out.
-func heldByOther(commonDir, mainTop, branch, admin string) (string, error) {
-	ref := "refs/heads/" + branch
-	if mainTop != "" && holds(commonDir, ref) {
-		return mainTop, nil
-	}
-	entries, err := readEntries(commonDir)
-	if err != nil {
-		return "", err
-	}
-	for _, e := range entries {
-		if e.path != admin && e.directory != "" && holds(e.path, ref) {
-			return e.directory, nil
-		}
-	}
-	return "", nil
 }
 
 // lost counts the commits that no ref but the given branch has, and no HEAD of

@@ -1,6 +1,8 @@
 package gitops
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -87,6 +89,29 @@ func TestInspectRefuses(t *testing.T) {
 	_, _, err := f.r.Inspect(t.Context(), f.dir)
 	if e := wantCode(t, err, workspace.ErrNotARepository); !strings.Contains(e.Message, "core.bare is true") {
 		t.Errorf("message %q doesn't name core.bare", e.Message)
+	}
+}
+
+func TestInspectWithoutDotGit(t *testing.T) {
+	t.Parallel()
+	f := newRepo(t)
+	outside, inside := f.worktree("lost"), f.worktree("repo/sub/lost")
+	for _, dir := range []string{outside, inside} {
+		if err := os.Remove(filepath.Join(dir, ".git")); err != nil {
+			t.Fatal(err)
+		}
+		_, _, err := f.r.Inspect(t.Context(), dir)
+		e := wantCode(t, err, workspace.ErrNotARepository)
+		if !strings.Contains(e.Hint, "git worktree repair") || strings.Contains(e.Hint, "git init") {
+			t.Errorf("%s: hint %q", dir, e.Hint)
+		}
+	}
+	// What the hint says helps.
+	f.git("worktree", "repair")
+	for _, dir := range []string{outside, inside} {
+		if _, w, err := f.r.Inspect(t.Context(), dir); err != nil || w.Broken != "" {
+			t.Errorf("%s: %+v, %v", dir, w, err)
+		}
 	}
 }
 

@@ -334,7 +334,12 @@ func TestRemoveOfAReplacedDirectory(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.keeps(w, workspace.ErrLocked, "no directory itself")
-	_ = os.Remove(w.Directory)
+	if err := errors.Join(os.Remove(w.Directory), os.Mkdir(w.Directory, 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	if e := l.keeps(w, workspace.ErrLocked, "lost its .git"); !strings.Contains(e.Hint, "git worktree repair") {
+		t.Errorf("hint %q", e.Hint)
+	}
 	l.run(l.root, "init", "-q", w.Directory)
 	l.keeps(w, workspace.ErrLocked, "belongs to another")
 }

@@ -242,7 +242,7 @@ func (re *restoring) freeBranch(ctx context.Context, branch, tip string) (string
 		if other, _ := t.clash(name); other != "" || !re.req.Free("", name) {
 			continue
 		}
-		if held, err := heldByOther(re.p.ID, re.set.mainTop, name, re.j.Admin); err != nil || held == "" {
+		if held, err := re.r.heldBy(ctx, re.p, re.set.mainTop, name, re.j.Admin); err != nil || held == "" {
 			return name, err
 		}
 	}
@@ -259,7 +259,7 @@ func (re *restoring) planAttach(ctx context.Context, plan *restorePlan, head str
 	if err != nil {
 		return err
 	}
-	held, err := heldByOther(re.p.ID, re.set.mainTop, branch, re.j.Admin)
+	held, err := re.r.heldBy(ctx, re.p, re.set.mainTop, branch, re.j.Admin)
 	switch {
 	case err != nil:
 		return err

@@ -26,10 +26,10 @@ const (
 
 // Why a file was not copied.
 const (
-	skipOutside    = "it is a symbolic link that leaves the project"
-	skipSpecial    = "it is neither a file nor a symbolic link"
-	skipNested     = "it is a repository of its own, or lies in one"
-	skipNotIgnored = "git does not ignore it on this branch"
+	skipOutside    = "a symbolic link that leaves the project"
+	skipSpecial    = "neither a file nor a symbolic link"
+	skipNested     = "a repository of its own, or in one"
+	skipNotIgnored = "on this branch git does not ignore that"
 	skipInTheWay   = "a file or a symbolic link stands where its folder would be"
 )
 

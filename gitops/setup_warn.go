@@ -37,8 +37,8 @@ func (s *skips) warnings() []string {
 	var lines []string
 	for _, reason := range s.reasons {
 		names := s.names[reason]
-		lines = append(lines, fmt.Sprintf("%s not copied, because %s: %s",
-			plural(len(names), "ignored file"), reason, nameSome(names)))
+		lines = append(lines, fmt.Sprintf("%s not copied: %s (%s)",
+			plural(len(names), "ignored file"), nameSome(names), reason))
 	}
 	return lines
 }

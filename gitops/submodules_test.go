@@ -151,3 +151,16 @@ func TestJoinSubmodules(t *testing.T) {
 		t.Error(cmp.Diff(want, got, cmp.AllowUnexported(submodule{})))
 	}
 }
+
+func FuzzJoinSubmodules(f *testing.F) {
+	f.Add([]byte("H 160000 bb 0\tlib\x00"), []byte("submodule.a.b.path\nlib/\x00submodule.a.b.update\nnone\x00"))
+	f.Add([]byte("S 160000 cc 0\tx\x00H 160000"), []byte("submodule.path\nx\x00submodule..path\nx\x00submodule"))
+	f.Fuzz(func(t *testing.T, index, config []byte) {
+		links := parseGitlinks(index)
+		for _, s := range joinSubmodules(links, config) {
+			if commit, ok := links[s.path]; !ok || s.commit != commit {
+				t.Errorf("%+v is not in the index", s)
+			}
+		}
+	})
+}

@@ -2,7 +2,9 @@ package gitops
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -77,6 +79,8 @@ func (r *Repository) Inspect(ctx context.Context, directory string) (workspace.P
 	s, err := r.site(ctx, directory)
 	if err == nil {
 		err = s.checkTop()
+	} else {
+		err = lostDotGit(directory, err)
 	}
 	if err != nil {
 		return workspace.Project{}, workspace.Worktree{}, withOp("inspect", err)
@@ -110,8 +114,26 @@ func (s site) checkTop() error {
 	return &workspace.Error{
 		Code:    workspace.ErrNotARepository,
 		Message: fmt.Sprintf("%s is no working copy of its own: it lies in that of %s", s.directory, s.top),
-		Hint:    "make the workspace anew; work done in this directory would go to the repository around it",
+		Hint:    "work done in this directory would go to the repository around it; " + lostHint,
 	}
+}
+
+// lostHint is what to do with a directory that has no .git of its own.
+const lostHint = "if it was a worktree, run in its repository: git worktree repair; if not, make the workspace anew"
+
+// lostDotGit puts the hint for a worktree that lost its .git on the error that
+// the directory is in no repository: a new repository there is no way out.
+func lostDotGit(directory string, err error) error {
+	e, ok := errors.AsType[*workspace.Error](err)
+	if !ok || e.Code != workspace.ErrNotARepository {
+		return err
+	}
+	if _, statErr := os.Lstat(filepath.Join(directory, ".git")); !errors.Is(statErr, fs.ErrNotExist) {
+		return err
+	}
+	told := *e
+	told.Hint = lostHint
+	return &told
 }
 
 func (r *Repository) inspect(ctx context.Context, s site) (workspace.Worktree, error) {

@@ -38,7 +38,13 @@ type CreateOptions struct {
 
 // Create makes the thread's workspace and returns when it is ready. It is
 // synchronous; cancelling ctx ends it, clears what it made and leaves the row
-// in the status error.
+// in the status error, as does whatever else fails once it has begun.
+//
+// Bad input leaves no row, and neither does what the provider can refuse
+// beforehand, a [Prechecker], for a thread that has none: a branch that is
+// checked out, a name that clashes, a repository without commits, a base that
+// is none or that no remote could have. A row that is there stays or becomes
+// error.
 //
 // A thread that has a ready workspace gets that one back; where another branch
 // or base was asked for, with an error that has the code already_exists. While
@@ -82,7 +88,11 @@ func (m *Manager) createOnce(ctx context.Context, project Project, name Name, o 
 	w, err := m.cfg.Store.Workspace(ctx, o.ThreadID)
 	switch {
 	case errors.Is(err, ErrNotFound):
-		return m.attempt(ctx, project, name, o, Guard{})
+		checked, err := m.precheck(ctx, project, name, o)
+		if err != nil {
+			return Workspace{}, err
+		}
+		return m.attempt(ctx, project, name, o, Guard{}, checked)
 	case err != nil:
 		return Workspace{}, err
 	case !m.sameProject(ctx, w, project):
@@ -106,7 +116,29 @@ func (m *Manager) createOnce(ctx context.Context, project Project, name Name, o 
 	if w.Status == StatusReady {
 		return m.present(ctx, w, name, o)
 	}
-	return m.attempt(ctx, project, name, o, GuardOf(w))
+	return m.attempt(ctx, project, name, o, GuardOf(w), false)
+}
+
+// precheck has the provider refuse what it can before a row is written. It
+// reports whether there was such a look.
+func (m *Manager) precheck(ctx context.Context, project Project, name Name, o CreateOptions) (bool, error) {
+	p, ok := m.cfg.Provider.(Prechecker)
+	if !ok {
+		return false, nil
+	}
+	err := p.Precheck(ctx, CreateRequest{
+		Project: project, ThreadID: o.ThreadID, Name: name, Base: o.Base, NoFetch: o.NoFetch, Setup: o.Setup,
+		Claim: func(context.Context, Plan) error { return nil }, Progress: func(Event) {},
+	})
+	if err == nil {
+		return true, nil
+	}
+	if _, rowErr := m.cfg.Store.Workspace(ctx, o.ThreadID); rowErr == nil {
+		// What stands in the way may be what another create for this very
+		// thread has just made.
+		return true, errLookAgain
+	}
+	return true, m.whose(ctx, project, err)
 }
 
 // nameOf validates what the caller asked for, before anything is touched.
@@ -148,7 +180,7 @@ func (m *Manager) present(ctx context.Context, w Workspace, name Name, o CreateO
 	if name.Kind != NameTitle && name.Branch != w.Branch {
 		other = append(other, fmt.Sprintf("branch %s", name.Branch))
 	}
-	if o.Base != "" && o.Base != w.Base && o.Base != w.BaseCommit {
+	if o.Base != "" && o.Base != "HEAD" && o.Base != w.Base && o.Base != w.BaseCommit {
 		other = append(other, fmt.Sprintf("base %s", o.Base))
 	}
 	if len(other) > 0 {
@@ -171,7 +203,7 @@ func shown(s, none string) string {
 
 // attempt makes one try, with a row that takes the place of the one that
 // guard describes.
-func (m *Manager) attempt(ctx context.Context, project Project, name Name, o CreateOptions, guard Guard) (Workspace, error) {
+func (m *Manager) attempt(ctx context.Context, project Project, name Name, o CreateOptions, guard Guard, checked bool) (Workspace, error) {
 	w, lock, err := m.begin(ctx, Workspace{
 		ThreadID: o.ThreadID, Provider: m.cfg.Provider.Name(), Name: name.Slug, Branch: name.Branch, Base: o.Base,
 		ProjectID: project.ID, ProjectDirectory: project.Directory, Subdirectory: project.Subdirectory,
@@ -191,7 +223,7 @@ func (m *Manager) attempt(ctx context.Context, project Project, name Name, o Cre
 	claimed := w
 	created, err := m.cfg.Provider.Create(making, CreateRequest{
 		Project: project, ThreadID: o.ThreadID, Attempt: w.Attempt.ID, Name: name, Base: o.Base,
-		NoFetch: o.NoFetch, Setup: o.Setup, Progress: o.Progress, Inherit: lock.Inherit(),
+		NoFetch: o.NoFetch, Setup: o.Setup, Progress: o.Progress, Inherit: lock.Inherit(), Prechecked: checked,
 		Claim: func(ctx context.Context, plan Plan) error {
 			next, err := m.cfg.Store.UpdateWorkspace(ctx, o.ThreadID, GuardOf(w), claim(plan))
 			if err == nil {

@@ -249,7 +249,7 @@ func (m *Manager) alone(ctx context.Context, project Project, w Workspace) error
 
 // projectGone explains that nothing can be done without the repository.
 func (m *Manager) projectGone(w Workspace, err error, done string) error {
-	hint := "put the repository back in its place"
+	hint := "put the repository back in its place; if it was moved, run git worktree repair and a reconcile where it is now"
 	if done == "deleted" {
 		hint += "; forced, a delete drops the record alone"
 	}

@@ -171,6 +171,21 @@ func base(ref string) func(*workspace.CreateOptions) {
 	return func(o *workspace.CreateOptions) { o.Base = ref }
 }
 
+// failed leaves a record of a failure: a base that only a remote could have,
+// which doesn't answer.
+func (p *parts) failed(t testing.TB, thread string) workspace.Workspace {
+	t.Helper()
+	git(t, p.project, "remote", "add", "origin", filepath.Join(t.TempDir(), "gone"))
+	defer git(t, p.project, "remote", "remove", "origin")
+	_, err := p.tryCreate(t, thread, base("nowhere"))
+	wantCode(t, err, workspace.ErrTargetNotFound)
+	w, err := p.Get(t.Context(), thread)
+	if err != nil || w.Status != workspace.StatusError || w.ErrorCode != workspace.ErrTargetNotFound || w.Directory != "" {
+		t.Fatalf("the record is %+v, %v", w, err)
+	}
+	return w
+}
+
 // wantCode fails the test unless err has the code, and says what to do next.
 func wantCode(t testing.TB, err error, code workspace.Code) {
 	t.Helper()

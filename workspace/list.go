@@ -2,7 +2,10 @@ package workspace
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"slices"
 	"strings"
 )
@@ -92,10 +95,18 @@ func (m *Manager) match(worktrees []Worktree, records []Workspace) []Row {
 		if w.Directory != "" {
 			row.SharedWith = sharers(w, owners[canonical(w.Directory)])
 		}
-		row.Missing = w.Status == StatusReady
+		// What is there without being a worktree isn't missing: it is
+		// something else, and no delete would take it.
+		row.Missing = w.Status == StatusReady && absent(w.Directory)
 		rows = append(rows, row)
 	}
 	return rows
+}
+
+// absent reports whether nothing is at a path.
+func absent(path string) bool {
+	_, err := os.Lstat(path)
+	return path == "" || errors.Is(err, fs.ErrNotExist)
 }
 
 func sharers(w *Workspace, threads []*Workspace) []string {

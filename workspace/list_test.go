@@ -59,9 +59,7 @@ func TestListShowsWhatGitAndTheRecordsHave(t *testing.T) {
 	}
 	manual := filepath.Join(realTemp(t), "by hand\nwith a newline")
 	git(t, p.project, "worktree", "add", "-q", "--detach", manual)
-	if _, err := p.tryCreate(t, "failed", base("nowhere")); err == nil {
-		t.Fatal("a base that isn't there was taken")
-	}
+	p.failed(t, "failed")
 	git(t, p.project, "merge", "-q", "--squash", squashed.Branch)
 	git(t, p.project, "commit", "-q", "-m", "squashed")
 
@@ -204,5 +202,41 @@ func TestResolve(t *testing.T) {
 	}
 	if at, err := p.Resolve(t.Context(), "1", p.project); err == nil || errors.Is(err, workspace.ErrInternal) {
 		t.Errorf("without the project it resolves to %+v, %v", at, err)
+	}
+}
+
+// TestDirectoryThatIsNoWorktree has a record that names the main checkout, and
+// one whose worktree became a plain directory: neither is missing, and no
+// delete takes what is there.
+func TestDirectoryThatIsNoWorktree(t *testing.T) {
+	t.Parallel()
+	p := build(t, settings{})
+	ctx := t.Context()
+	w := p.create(t, "1")
+	git(t, p.project, "worktree", "remove", w.Directory)
+	if err := os.Mkdir(w.Directory, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(w.Directory, "notes"), "mine\n")
+	main := w
+	main.ThreadID, main.Directory, main.Attempt.ID = "2", p.project, "other"
+	if _, err := p.store.BeginWorkspace(ctx, main, workspace.Guard{}); err != nil {
+		t.Fatal(err)
+	}
+	rows := list(t, p)
+	before := p.world(t)
+	for _, thread := range []string{"1", "2"} {
+		if row := rowOf(t, rows, thread); row.Missing || row.Deletable || row.Reason() == "" {
+			t.Errorf("listed %+v", row)
+		}
+		_, err := p.Delete(ctx, workspace.DeleteOptions{ThreadID: thread})
+		wantCode(t, err, workspace.ErrLocked)
+	}
+	actions, err := p.Reconcile(ctx, p.project)
+	if err != nil || len(actions) != 2 || actions[0].Kind != workspace.ActionMissing || strings.Contains(actions[0].Detail, "gone") {
+		t.Errorf("reconcile: %+v, %v", actions, err)
+	}
+	if after := p.world(t); after != before {
+		t.Errorf("it was\n%s\nand is\n%s", before, after)
 	}
 }

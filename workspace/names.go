@@ -114,7 +114,15 @@ func NameFromTyped(prefix, typed string) (Name, error) {
 // NameFromBranch takes a branch's literal name. The error has the code
 // invalid_name.
 func NameFromBranch(branch string) (Name, error) {
-	if why := refFault(branch); why != "" {
+	why := refFault(branch)
+	switch {
+	case why != "":
+	case strings.HasPrefix(branch, "refs/"), strings.HasPrefix(branch, "heads/"):
+		why = "a branch is named without refs/heads/ here"
+	case isObjectID(branch):
+		why = "git would take it for the id of a commit"
+	}
+	if why != "" {
 		return Name{}, &Error{
 			Code:    ErrInvalidName,
 			Message: fmt.Sprintf("%s is no valid branch name: %s", quote(branch), why),
@@ -127,6 +135,13 @@ func NameFromBranch(branch string) (Name, error) {
 		slug = "branch-" + hex.EncodeToString(sum[:4])
 	}
 	return Name{Kind: NameBranch, Slug: slug, Branch: branch}, nil
+}
+
+// isObjectID reports whether git takes a name for a whole object id, whatever
+// refs there are.
+func isObjectID(name string) bool {
+	hex := strings.Trim(name, "0123456789abcdefABCDEF") == ""
+	return hex && (len(name) == 40 || len(name) == 64)
 }
 
 // CheckRef says whether ref may be handed to git as the name of a base or a

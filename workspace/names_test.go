@@ -90,8 +90,15 @@ func TestNameFromBranch(t *testing.T) {
 			t.Errorf("NameFromBranch(%.20q): %v, want invalid_name", branch, err)
 		}
 	}
-	if _, err := workspace.NameFromBranch("HEAD"); !errors.Is(err, workspace.ErrInvalidName) {
-		t.Errorf("HEAD: %v", err)
+	for _, branch := range []string{"HEAD", "refs/heads/main", "refs/x", "heads/main", strings.Repeat("1a", 20), strings.Repeat("B0", 32)} {
+		if _, err := workspace.NameFromBranch(branch); !errors.Is(err, workspace.ErrInvalidName) {
+			t.Errorf("%s: %v, want invalid_name", branch, err)
+		}
+	}
+	for _, branch := range []string{"refs", "heads", "1a2b3c4", strings.Repeat("1a", 21), strings.Repeat("1g", 20)} {
+		if _, err := workspace.NameFromBranch(branch); err != nil {
+			t.Errorf("%s: %v", branch, err)
+		}
 	}
 }
 

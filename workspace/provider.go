@@ -52,6 +52,15 @@ type Provider interface {
 	Remove(ctx context.Context, req RemoveRequest) (Removed, error)
 }
 
+// Prechecker is what a [Provider] may have besides: a look ahead of a create,
+// so that one which is refused leaves no record of itself.
+type Prechecker interface {
+	// Precheck returns the refusal that Create would answer req with, as far
+	// as reading alone can tell: it asks no network and writes nothing. Create
+	// judges again, so nil promises nothing. Claim isn't called.
+	Precheck(ctx context.Context, req CreateRequest) error
+}
+
 // CreateRequest says what to make.
 type CreateRequest struct {
 	Project  Project
@@ -68,6 +77,9 @@ type CreateRequest struct {
 	// Setup allows the set-up of the fresh working copy: copied files,
 	// installed dependencies, hooks that are part of the repository.
 	Setup bool
+	// Prechecked is true where [Prechecker] has just let the request pass: what
+	// it looked at and Create looks at again under a lock need no third look.
+	Prechecked bool
 	// Claim reserves what is about to be made. An error with the code
 	// already_exists means that another thread has the branch or the
 	// directory: try another name, or give up. Any other error ends the try.

@@ -18,11 +18,13 @@ const (
 	// ActionError: a pending record whose attempt died became error, and what
 	// the attempt had made was cleared.
 	ActionError ActionKind = "error"
-	// ActionMoved: the record follows a worktree that git has elsewhere now.
+	// ActionMoved: the record follows a worktree that git has elsewhere now,
+	// or a repository that is elsewhere now.
 	ActionMoved ActionKind = "moved"
 	// ActionDeleted: a delete that was interrupted was finished.
 	ActionDeleted ActionKind = "deleted"
-	// ActionMissing: a ready record whose directory isn't there.
+	// ActionMissing: a ready record whose directory isn't there, or is no
+	// worktree.
 	ActionMissing ActionKind = "missing"
 	// ActionPending: a pending record whose attempt lives.
 	ActionPending ActionKind = "pending"
@@ -77,6 +79,10 @@ func (m *Manager) Reconcile(ctx context.Context, projectDir string) ([]Action, e
 		if row.Workspace == nil && followed[row.Directory()] {
 			continue
 		}
+		if action, ok := m.followProject(ctx, project, row); ok {
+			actions = append(actions, action)
+			continue
+		}
 		for _, action := range m.reconcileRow(ctx, project, row, rows) {
 			followed[action.Directory] = followed[action.Directory] || action.Kind == ActionMoved
 			actions = append(actions, action)
@@ -129,7 +135,7 @@ func (m *Manager) reconcileRow(ctx context.Context, project Project, row Row, ro
 			act(ActionFailed, "%s", next.Error)
 		}
 	case w.Status == StatusReady && m.resumed(ctx, project, *w, act):
-	case w.Status == StatusReady && row.Missing:
+	case w.Status == StatusReady && (row.Missing || row.Worktree == nil):
 		actions = append(actions, m.follow(ctx, *w, rows))
 	}
 	return actions
@@ -182,6 +188,9 @@ func (m *Manager) follow(ctx context.Context, w Workspace, rows []Row) Action {
 		Kind: ActionMissing, ThreadID: w.ThreadID, Directory: w.Directory,
 		Detail: "its directory is gone; if it was moved by hand, run git worktree repair with the new path and reconcile again",
 	}
+	if !absent(w.Directory) {
+		missing.Detail = "what is there is no worktree of the project; it stays as it is"
+	}
 	var found []Worktree
 	for _, row := range rows {
 		wt := row.Worktree
@@ -201,4 +210,32 @@ func (m *Manager) follow(ctx context.Context, w Workspace, rows []Row) Action {
 		Kind: ActionMoved, ThreadID: w.ThreadID, Directory: found[0].Directory,
 		Detail: fmt.Sprintf("the worktree moved from %s; the record follows it", w.Directory),
 	}
+}
+
+// followProject makes the record of a worktree follow the repository that the
+// worktree belongs to, where that was moved: where it was, none is left.
+func (m *Manager) followProject(ctx context.Context, project Project, row Row) (Action, bool) {
+	wt := row.Worktree
+	if row.Workspace != nil || wt == nil || wt.Missing || wt.Broken != "" {
+		return Action{}, false
+	}
+	records, err := m.cfg.Store.ListWorkspaces(ctx, Query{Directory: wt.Directory})
+	if err != nil || len(records) != 1 {
+		return Action{}, false
+	}
+	w := records[0]
+	if w.Status != StatusReady || w.ProjectID == "" || w.ProjectID == project.ID {
+		return Action{}, false
+	}
+	if _, err := m.cfg.Repository.Open(ctx, w.ProjectID); !errors.Is(err, ErrNotFound) {
+		return Action{}, false
+	}
+	moved := Action{
+		Kind: ActionMoved, ThreadID: w.ThreadID, Directory: w.Directory,
+		Detail: fmt.Sprintf("the repository moved from %s; the record follows it", w.ProjectID),
+	}
+	if _, err := m.cfg.Store.UpdateWorkspace(ctx, w.ThreadID, GuardOf(w), Change{Claim: true, ProjectID: &project.ID}); err != nil {
+		moved.Kind, moved.Detail = ActionFailed, fmt.Sprintf("its repository moved from %s, but the record could not follow: %s", w.ProjectID, messageOf(err))
+	}
+	return moved, true
 }

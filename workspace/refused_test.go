@@ -18,6 +18,8 @@ func TestRefusedCreateChangesNothing(t *testing.T) {
 	p.create(t, "1")
 	file := filepath.Join(t.TempDir(), "a-file")
 	write(t, file, "text\n")
+	empty := filepath.Join(t.TempDir(), "empty")
+	git(t, p.project, "init", "-q", empty)
 	huge := strings.Repeat("x", 10_000)
 	project := func(dir string) func(*workspace.CreateOptions) {
 		return func(o *workspace.CreateOptions) { o.Project = dir }
@@ -43,6 +45,7 @@ func TestRefusedCreateChangesNothing(t *testing.T) {
 		"branch control":     {branch("a\nb"), workspace.ErrInvalidName},
 		"branch of 10 kB":    {branch(huge), workspace.ErrInvalidName},
 		"branch checked out": {branch("main"), workspace.ErrBranchCheckedOut},
+		"branch of a thread": {typed("thread-1"), workspace.ErrBranchCheckedOut},
 		"branch below one":   {branch("main/x"), workspace.ErrAlreadyExists},
 		"base dash":          {base("--lock"), workspace.ErrInvalidRef},
 		"base dots":          {base("main..x"), workspace.ErrInvalidRef},
@@ -50,6 +53,8 @@ func TestRefusedCreateChangesNothing(t *testing.T) {
 		"base of 10 kB":      {base(huge), workspace.ErrInvalidRef},
 		"base unknown":       {base("nowhere"), workspace.ErrTargetNotFound},
 		"base a tree":        {base(git(t, p.project, "rev-parse", "HEAD^{tree}")), workspace.ErrInvalidRef},
+		"both to refuse":     {func(o *workspace.CreateOptions) { typed("new")(o); base("nowhere")(o) }, workspace.ErrTargetNotFound},
+		"no commits":         {project(empty), workspace.ErrNoCommits},
 		"project nowhere":    {project(filepath.Join(t.TempDir(), "gone")), workspace.ErrNotFound},
 		"project empty":      {project(""), workspace.ErrNotFound},
 		"project a file":     {project(file), workspace.ErrNotARepository},
@@ -61,16 +66,11 @@ func TestRefusedCreateChangesNothing(t *testing.T) {
 			before := p.world(t)
 			_, err := p.tryCreate(t, "2", tt.change)
 			wantCode(t, err, tt.want)
-			if w, err := p.Get(t.Context(), "2"); err == nil {
-				// A refusal that only git could find is recorded as such.
-				if w.Status != workspace.StatusError || w.ErrorCode != tt.want || w.Directory != "" {
-					t.Errorf("the record is %+v", w)
-				}
-				if _, err := p.Delete(t.Context(), workspace.DeleteOptions{ThreadID: "2"}); err != nil {
-					t.Errorf("clearing the record: %v", err)
-				}
-			} else if !errors.Is(err, workspace.ErrNotFound) {
-				t.Error(err)
+			if name == "branch of a thread" && !strings.Contains(err.Error(), "thread 1 works there") {
+				t.Errorf("%v doesn't name the thread", err)
+			}
+			if w, err := p.Get(t.Context(), "2"); !errors.Is(err, workspace.ErrNotFound) || errors.Is(err, workspace.ErrDeleted) {
+				t.Errorf("the record is %+v, %v", w, err)
 			}
 			if after := p.world(t); after != before {
 				t.Errorf("something changed:\n%s\nbefore:\n%s", after, before)

@@ -42,11 +42,16 @@ func (m *Manager) Resolve(ctx context.Context, threadID, project string) (Locati
 	case StatusError:
 		return Location{}, failed("resolve", w)
 	default:
-		return Location{}, &Error{
+		e := &Error{
 			Code: ErrNotReady, Op: "resolve", ThreadID: threadID, Workspace: &w,
-			Message: fmt.Sprintf("the workspace of thread %s is still being made", threadID),
-			Hint:    "wait until it is ready",
+			Message: fmt.Sprintf("the workspace of thread %s is still being made, or was interrupted", threadID),
+			Hint:    "wait until it is ready; if it was interrupted, create it again",
 		}
+		if w.Attempt.ID == "" {
+			e.Message = fmt.Sprintf("another program (%s) recorded that it is making the workspace of thread %s, and whether it still does can't be told", shown(w.Provider, "unknown"), threadID)
+			e.Hint = "let that program finish or delete it there"
+		}
+		return Location{}, e
 	}
 	if err := m.inPlace(ctx, w); err != nil {
 		return Location{}, within("resolve", threadID, err)

@@ -35,17 +35,14 @@ var transitions = map[string]func(t *testing.T, p *parts){
 		if again := p.create(t, "1"); again.Directory != w.Directory || again.Attempt.ID != w.Attempt.ID {
 			t.Errorf("the second create made another: %+v", again)
 		}
-		if again := p.create(t, "1", typed("thread-1"), base("main")); again.Attempt.ID != w.Attempt.ID {
-			t.Errorf("asking for the same branch and base made another: %+v", again)
+		for _, ref := range []string{"main", "HEAD", w.BaseCommit} {
+			if again := p.create(t, "1", typed("thread-1"), base(ref)); again.Attempt.ID != w.Attempt.ID {
+				t.Errorf("asking for the same branch and base made another: %+v", again)
+			}
 		}
 	},
 	"none → pending → error → pending → ready": func(t *testing.T, p *parts) {
-		_, err := p.tryCreate(t, "1", base("nowhere"))
-		wantCode(t, err, workspace.ErrTargetNotFound)
-		w, err := p.Get(t.Context(), "1")
-		if err != nil || w.Status != workspace.StatusError || w.ErrorCode != workspace.ErrTargetNotFound || w.Directory != "" {
-			t.Fatalf("the record is %+v, %v", w, err)
-		}
+		w := p.failed(t, "1")
 		if _, err := p.Resolve(t.Context(), "1", p.project); !errors.Is(err, workspace.ErrTargetNotFound) {
 			t.Errorf("a failed workspace resolves to %v", err)
 		}
@@ -108,10 +105,24 @@ var transitions = map[string]func(t *testing.T, p *parts){
 		}
 		p.wantReady(t, p.create(t, "1"), "threadtree/thread-1")
 	},
-	"error → deleted": func(t *testing.T, p *parts) {
-		if _, err := p.tryCreate(t, "1", base("nowhere")); err == nil {
-			t.Fatal("a base that isn't there was taken")
+	"none → refused → none": func(t *testing.T, p *parts) {
+		_, err := p.tryCreate(t, "1", base("nowhere"))
+		wantCode(t, err, workspace.ErrTargetNotFound)
+		if w, err := p.Get(t.Context(), "1"); !errors.Is(err, workspace.ErrNotFound) || errors.Is(err, workspace.ErrDeleted) {
+			t.Errorf("the record is %+v, %v", w, err)
 		}
+	},
+	"error → refused → error": func(t *testing.T, p *parts) {
+		was := p.failed(t, "1")
+		_, err := p.tryCreate(t, "1", branch("main"))
+		wantCode(t, err, workspace.ErrBranchCheckedOut)
+		w, err := p.Get(t.Context(), "1")
+		if err != nil || w.Status != workspace.StatusError || w.ErrorCode != workspace.ErrBranchCheckedOut || w.Attempt.ID == was.Attempt.ID {
+			t.Errorf("the record is %+v, %v", w, err)
+		}
+	},
+	"error → deleted": func(t *testing.T, p *parts) {
+		p.failed(t, "1")
 		if _, err := p.Delete(t.Context(), workspace.DeleteOptions{ThreadID: "1"}); err != nil {
 			t.Fatal(err)
 		}
@@ -172,9 +183,7 @@ var transitions = map[string]func(t *testing.T, p *parts){
 		}
 	},
 	"error → adopted": func(t *testing.T, p *parts) {
-		if _, err := p.tryCreate(t, "1", base("nowhere")); err == nil {
-			t.Fatal("a base that isn't there was taken")
-		}
+		p.failed(t, "1")
 		dir := filepath.Join(realTemp(t), "by-hand")
 		git(t, p.project, "worktree", "add", "-q", "-b", "by-hand", dir)
 		w, err := p.Adopt(t.Context(), workspace.AdoptOptions{Project: p.project, ThreadID: "1", Directory: dir})

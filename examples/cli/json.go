@@ -146,7 +146,8 @@ func rowOf(row workspace.Row) rowJSON {
 	if wt := row.Worktree; wt != nil {
 		// What is checked out now, and where, is git's to say.
 		j.Directory = &wt.Directory
-		if wt.Branch != "" || wt.Detached {
+		// Without a commit it isn't known what is checked out.
+		if wt.Branch != "" || wt.Detached && wt.Head != "" {
 			j.Branch, j.Detached = &wt.Branch, &wt.Detached
 		}
 		if wt.Head != "" {

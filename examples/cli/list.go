@@ -75,7 +75,7 @@ func branchOf(row workspace.Row) string {
 	switch {
 	case row.Workspace != nil && row.State.Operation == "rebase":
 		return visible(row.Workspace.Branch)
-	case row.Worktree != nil && row.Worktree.Detached:
+	case row.Worktree != nil && row.Worktree.Detached && row.Worktree.Head != "":
 		return "(at " + short(row.Worktree.Head) + ")"
 	case row.Worktree != nil && row.Worktree.Branch != "":
 		return visible(row.Worktree.Branch)
@@ -110,6 +110,9 @@ func stateOf(row workspace.Row) []string {
 	}
 	if row.Missing {
 		return append(words, "missing")
+	}
+	if row.Worktree == nil {
+		return append(words, "no worktree")
 	}
 	if wt := row.Worktree; wt != nil {
 		words = append(words, placeOf(*wt)...)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -64,13 +65,23 @@ func settings(stdout, stderr *os.File, done *exitCode) []kong.Option {
 	}
 }
 
-// stringValue takes the next argument, whatever it looks like; kong itself takes
-// a missing one for an empty one then.
+// stringValue takes the next argument, byte for byte, whatever it looks like.
+// kong itself takes a missing one for an empty one then, and replaces what isn't
+// UTF-8, as a path may not be.
 func stringValue(ctx *kong.DecodeContext, target reflect.Value) error {
 	if ctx.Scan.Peek().IsEOL() {
 		return errors.New("a value is missing")
 	}
-	return ctx.Scan.PopValueInto("string", target.Addr().Interface())
+	token, err := ctx.Scan.PopValue("string")
+	if err != nil {
+		return err
+	}
+	text, ok := token.Value.(string)
+	if !ok {
+		return fmt.Errorf("%v is no text", token.Value)
+	}
+	target.SetString(text)
+	return nil
 }
 
 // dataDirectory is where the data of this user's programs goes, "" where that

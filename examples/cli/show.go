@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -122,7 +123,11 @@ func (a *app) report(err error) {
 	e := errorOf(err).Error
 	var b strings.Builder
 	b.WriteString(foldAt("threadtree: ", a.sentence(e.Message)+" ["+string(e.Code)+"]", a.width, 2))
-	files := slices.DeleteFunc(e.Files, func(file string) bool { return strings.Contains(e.Message, file) })
+	// A directory that the message names needs no second line; the name of a
+	// file may be a part of any word.
+	files := slices.DeleteFunc(e.Files, func(file string) bool {
+		return filepath.IsAbs(file) && strings.Contains(e.Message, file)
+	})
 	const most = 10
 	for i, file := range files {
 		if i == most {

@@ -81,6 +81,14 @@ func (s *standIn) Create(ctx context.Context, req workspace.CreateRequest) (work
 	return created, err
 }
 
+// Precheck has git look ahead.
+func (s *standIn) Precheck(ctx context.Context, req workspace.CreateRequest) error {
+	if p, ok := s.Provider.(workspace.Prechecker); ok {
+		return p.Precheck(ctx, req)
+	}
+	return nil
+}
+
 // directory returns a directory as it is remembered: spelled as the caller
 // did, but independent of where the caller stood.
 func directory(flag, given string) (string, error) {

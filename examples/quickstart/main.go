@@ -73,7 +73,14 @@ func tell(ctx context.Context, s *story, manager *workspace.Manager) error {
 	const thread = "1416032400" // the chat system's id; any string will do
 
 	s.step("A project: a git repository with a commit")
-	if err := s.shell(s.project, `git init -b main . && echo Helo >greeting && git add . && git commit -m "Greet"`); err != nil {
+	err := errors.Join(
+		s.git(s.project, "init", "-b", "main", "."),
+		s.write(s.project, "greeting", "Helo"),
+		s.git(s.project, "add", "."),
+		s.git(s.project, "commit", "-m", "Greet"),
+		s.onDisk(),
+	)
+	if err != nil {
 		return err
 	}
 
@@ -93,7 +100,12 @@ func tell(ctx context.Context, s *story, manager *workspace.Manager) error {
 		return err
 	}
 	s.say("in %s", s.short(place.Directory))
-	if err := s.shell(place.Directory, `echo Hello >greeting && git commit -a -m "Fix the greeting"`); err != nil {
+	err = errors.Join(
+		s.write(place.Directory, "greeting", "Hello"),
+		s.git(place.Directory, "commit", "-a", "-m", "Fix the greeting"),
+		s.onDisk(),
+	)
+	if err != nil {
 		return err
 	}
 
@@ -118,7 +130,7 @@ func tell(ctx context.Context, s *story, manager *workspace.Manager) error {
 	}
 
 	s.step("A person brings the commit home; now the delete goes through")
-	if err := s.shell(s.project, "git merge --ff-only "+w.Branch); err != nil {
+	if err := s.git(s.project, "merge", "--ff-only", w.Branch); err != nil {
 		return err
 	}
 	if _, err := manager.Delete(ctx, workspace.DeleteOptions{ThreadID: thread}); err != nil {

@@ -43,22 +43,35 @@ func (s *story) say(format string, args ...any) {
 	fmt.Fprintf(s.out, "   "+format+"\n", args...)
 }
 
-// shell prints a command line, runs it in dir and says what is on disk then.
-func (s *story) shell(dir, line string) error {
-	s.say("$ %s", line)
-	if out, err := s.run(dir, "sh", "-c", line); err != nil {
-		return fmt.Errorf("%s: %w\n%s", line, err, out)
+// write puts a line into a file and says so.
+func (s *story) write(dir, file, line string) error {
+	s.say("%s: %s", file, line)
+	return os.WriteFile(filepath.Join(dir, file), []byte(line+"\n"), 0o644)
+}
+
+// git prints a git command and runs it in dir.
+func (s *story) git(dir string, args ...string) error {
+	shown := "git"
+	for _, arg := range args {
+		if strings.Contains(arg, " ") {
+			arg = fmt.Sprintf("%q", arg)
+		}
+		shown += " " + arg
 	}
-	return s.onDisk()
+	s.say("$ %s", shown)
+	if out, err := s.run(dir, args...); err != nil {
+		return fmt.Errorf("%s: %w\n%s", shown, err, out)
+	}
+	return nil
 }
 
 // onDisk prints the worktrees and the branches that there are.
 func (s *story) onDisk() error {
-	worktrees, err := s.run(s.project, "git", "worktree", "list", "--porcelain")
+	worktrees, err := s.run(s.project, "worktree", "list", "--porcelain")
 	if err != nil {
 		return err
 	}
-	branches, err := s.run(s.project, "git", "for-each-ref", "--format=%(refname:short) (%(subject))", "refs/heads")
+	branches, err := s.run(s.project, "for-each-ref", "--format=%(refname:short) (%(subject))", "refs/heads")
 	if err != nil {
 		return err
 	}
@@ -73,9 +86,9 @@ func (s *story) onDisk() error {
 	return nil
 }
 
-// run runs a program with a git that knows no settings but ours.
-func (s *story) run(dir, program string, args ...string) (string, error) {
-	cmd := exec.Command(program, args...)
+// run runs git, which knows no settings but ours.
+func (s *story) run(dir string, args ...string) (string, error) {
+	cmd := exec.Command("git", args...)
 	cmd.Dir = dir
 	cmd.Env = []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + s.dir, "GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_CONFIG_NOSYSTEM=1",

@@ -115,6 +115,12 @@ func (f *fixture) request(name workspace.Name, change ...func(*workspace.CreateR
 func (f *fixture) create(name workspace.Name, change ...func(*workspace.CreateRequest)) workspace.Workspace {
 	f.Helper()
 	req := f.request(name, change...)
+	if p, ok := f.Provider.(workspace.Prechecker); ok {
+		if err := p.Precheck(f.Context(), req); err != nil {
+			f.Errorf("what can be made was refused beforehand: %s", detail(err))
+		}
+		req.Prechecked = true
+	}
 	created, err := f.Provider.Create(f.Context(), req)
 	if err != nil {
 		f.Fatalf("create: %s", detail(err))
@@ -127,6 +133,12 @@ func (f *fixture) create(name workspace.Name, change ...func(*workspace.CreateRe
 func (f *fixture) refused(req workspace.CreateRequest, codes ...workspace.Code) {
 	f.Helper()
 	before := f.state()
+	if p, ok := f.Provider.(workspace.Prechecker); ok {
+		if err := p.Precheck(f.Context(), req); err != nil {
+			f.hasCode(err, codes...)
+		}
+		f.unchanged(before)
+	}
 	_, err := f.Provider.Create(f.Context(), req)
 	f.hasCode(err, codes...)
 	f.unchanged(before)
