@@ -93,14 +93,19 @@ type comparison struct {
 func newComparison(r *Repository, of reviewed, commit string) (*comparison, error) {
 	d := &comparison{r: r, of: of, commit: commit}
 	var err error
-	d.index, d.remove, err = copyIndex(of.gitDir)
-	if isAbsent(err) {
-		// Without one, nothing is tracked.
-		dir, err := os.MkdirTemp("", "threadtree-index-")
-		d.index, d.remove = filepath.Join(dir, "index"), func() { _ = os.RemoveAll(dir) }
-		return d, err
-	}
+	d.index, d.remove, err = scratchIndex(of.gitDir)
 	return d, err
+}
+
+// scratchIndex copies an index out of the repository, or finds a place for one
+// where there is none: then nothing is tracked.
+func scratchIndex(gitDir string) (path string, remove func(), err error) {
+	path, remove, err = copyIndex(gitDir)
+	if !isAbsent(err) {
+		return path, remove, err
+	}
+	dir, err := os.MkdirTemp("", "threadtree-index-")
+	return filepath.Join(dir, "index"), func() { _ = os.RemoveAll(dir) }, err
 }
 
 func (d *comparison) command(args ...string) command {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"github.com/threadtree/threadtree/workspace"
@@ -67,6 +68,8 @@ type pushing struct {
 	comparer *comparer
 	branch   string
 	remote   string
+	// address is the remote's, for pushing. It may hold a secret.
+	address string
 	// parted is zero where nothing is known of a base.
 	parted parting
 	// lease is the commit that may be replaced, "" for none.
@@ -96,7 +99,7 @@ func (v *Reviewer) preparePush(ctx context.Context, req workspace.PushRequest) (
 		return nil, err
 	}
 	p.branch = p.at.Branch
-	for _, step := range []func(context.Context) error{p.bringsSomething, p.chooseRemote, p.takeLease} {
+	for _, step := range []func(context.Context) error{p.bringsSomething, p.chooseRemote, p.findAddress, p.takeLease} {
 		if err := step(ctx); err != nil {
 			return nil, err
 		}
@@ -157,68 +160,6 @@ func (p *pushing) published(ctx context.Context) (bool, error) {
 	return len(known) > 0, nil
 }
 
-// chooseRemote settles where to push.
-func (p *pushing) chooseRemote(context.Context) error {
-	for _, key := range []string{"branch." + p.branch + ".pushremote", "remote.pushdefault"} {
-		name, ok := p.config.get(key)
-		if !ok {
-			continue
-		}
-		if !p.isRemote(name) {
-			return p.refuse(workspace.ErrTargetNotFound, "see: git remote -v", "the setting %s names %s, which is no remote of the project", key, redact(name))
-		}
-		p.remote = name
-		return nil
-	}
-	followed, _ := p.config.get("branch." + p.branch + ".remote")
-	merge, _ := p.config.get("branch." + p.branch + ".merge")
-	switch {
-	case merge == localRefs+p.branch && p.isRemote(followed):
-		p.remote = followed
-	case p.isRemote("origin"):
-		p.remote = "origin"
-	case len(p.remotes()) == 1:
-		p.remote = p.remotes()[0]
-	case len(p.remotes()) == 0:
-		return p.refuse(workspace.ErrTargetNotFound, "add one: git remote add origin URL", "%s has no remote to push to", p.req.Project.Name)
-	default:
-		return p.refuse(workspace.ErrTargetNotFound, "choose one: git config remote.pushDefault NAME",
-			"%s has several remotes, %s, and none is chosen for pushing", p.req.Project.Name, strings.Join(p.remotes(), ", "))
-	}
-	return nil
-}
-
-// remotes are those that have an address.
-func (p *pushing) remotes() []string {
-	var names []string
-	for _, name := range p.config.remotes {
-		if p.isRemote(name) {
-			names = append(names, name)
-		}
-	}
-	return names
-}
-
-func (p *pushing) isRemote(name string) bool {
-	_, fetched := p.config.get("remote." + name + ".url")
-	_, pushed := p.config.get("remote." + name + ".pushurl")
-	return name != "" && !strings.HasPrefix(name, "-") && (fetched || pushed)
-}
-
-// takeLease notes the commit that may be replaced.
-func (p *pushing) takeLease(ctx context.Context) error {
-	if !p.req.ForceWithLease {
-		return nil
-	}
-	ref := p.config.fetched(p.remote, localRefs+p.branch)
-	if ref == "" {
-		return nil
-	}
-	var err error
-	p.lease, err = p.comparer.refs.lookup(ctx, ref)
-	return err
-}
-
 // send pushes the branch, and says what stands in the way where that fails.
 func (p *pushing) send(ctx context.Context) error {
 	refspec := localRefs + p.branch + ":" + localRefs + p.branch
@@ -240,6 +181,10 @@ func (p *pushing) command(args ...string) command {
 	if on, _ := p.config.truth("remote." + p.remote + ".mirror"); on {
 		// A mirror's push forces, and takes no branch.
 		config = append(config, "remote."+p.remote+".mirror=false")
+	}
+	if _, own := p.config.get("remote." + p.remote + ".pushurl"); !own && filepath.IsAbs(p.address) {
+		// A workspace lies elsewhere than the checkout.
+		config = append(config, "remote."+p.remote+".pushurl="+p.address)
 	}
 	return command{dir: p.at.Directory, args: args, config: config, env: p.v.r.sshEnv(p.set)}
 }
@@ -282,26 +227,6 @@ func (p *pushing) follow(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// url is where the host shows the branch beside its base.
-func (p *pushing) url(ctx context.Context) string {
-	address, err := p.v.r.git.line(ctx, command{dir: p.at.Directory, args: []string{"remote", "get-url", "--push", "--", p.remote}})
-	if err != nil {
-		return ""
-	}
-	base := p.parted.branch
-	if base == p.branch {
-		return ""
-	}
-	// Only a branch of that remote can be compared with there.
-	base = strings.TrimPrefix(base, p.remote+"/")
-	if ref := p.config.fetched(p.remote, localRefs+base); base == "" || ref == "" {
-		base = ""
-	} else if sha, err := p.comparer.refs.lookup(ctx, ref); err != nil || sha == "" {
-		base = ""
-	}
-	return compareURL(address, base, p.branch)
 }
 
 // remoteWords tells what the remote says while it is pushed to.

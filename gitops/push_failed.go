@@ -59,11 +59,7 @@ func (p *pushing) failed(err error, hint string) error {
 
 // remoteTip asks the remote where it has the branch, "" for nowhere.
 func (p *pushing) remoteTip(ctx context.Context) (sha string, known bool) {
-	address, err := p.v.r.git.line(ctx, command{dir: p.at.Directory, args: []string{"remote", "get-url", "--push", "--", p.remote}})
-	if err != nil {
-		return "", false
-	}
-	out, err := p.v.r.git.line(ctx, p.command("ls-remote", "--heads", "--", address, localRefs+p.branch))
+	out, err := p.v.r.git.line(ctx, p.command("ls-remote", "--heads", "--", p.address, localRefs+p.branch))
 	if err != nil {
 		return "", false
 	}

@@ -238,6 +238,7 @@ git config remote.pushDefault fork; git config branch.w.pushRemote third`, "thir
 		{"one it follows under another name", bare + `git remote add fork "$ROOT/fork.git"; git config branch.w.remote fork; git config branch.w.merge refs/heads/main`, "origin"},
 		{"a branch of this repository", `git config branch.w.remote .; git config branch.w.merge refs/heads/w`, "origin"},
 		{"a remote with nothing but rules", `git config remote.zzz.fetch +refs/heads/*:refs/remotes/zzz/*; git remote rename origin other`, "other"},
+		{"a path from the checkout", `git remote set-url origin ../origin.git`, "origin"},
 		{"an address for a name", `git config remote.pushDefault https://user:s3cret@example.org/x.git`, ""},
 	}
 	for _, test := range tests {
@@ -254,7 +255,7 @@ git config remote.pushDefault fork; git config branch.w.pushRemote third`, "thir
 			if got := h.pushed(false); got.Remote != test.remote || got.Branch != "w" {
 				t.Errorf("%+v, want %s", got, test.remote)
 			}
-			h.isAt(strings.TrimSpace(h.git("remote", "get-url", "--push", test.remote)), "refs/heads/w", h.tip())
+			h.isAt(filepath.Join(h.root, filepath.Base(h.git("remote", "get-url", "--push", test.remote))), "refs/heads/w", h.tip())
 		})
 	}
 }
