@@ -33,7 +33,9 @@ func (m *making) claimAndAdd(ctx context.Context, c *chooser) (choice, string, e
 	if err != nil {
 		return choice{}, "", err
 	}
-	err = writeMarker(admin, m.marker(made))
+	if err = writeMarker(admin, m.marker(made)); err == nil {
+		m.setUpstream(ctx, &made)
+	}
 	return made, admin, failure("create", "the worktree's entry can't be written to", "see that the repository can be written to", err)
 }
 

@@ -16,7 +16,9 @@ const maxVariants = 1000
 type choice struct {
 	plan workspace.Plan
 	// start is the commit that a new branch starts at.
-	start    string
+	start string
+	// remote is the one that has the branch too, "" if none does.
+	remote   string
 	warnings []string
 }
 
@@ -125,8 +127,8 @@ func (c *chooser) asked(ctx context.Context, t *taken) (choice, error) {
 	case other != "":
 		return choice{}, c.clashes(t, other)
 	case c.remoteTip != "":
-		made.start = c.remoteTip
-		made.warnings = append(made.warnings, fmt.Sprintf("the branch %s exists on %s and was made at its tip there, %s; it has no upstream: push it with -u to give it one",
+		made.start, made.remote = c.remoteTip, c.remote
+		made.warnings = append(made.warnings, fmt.Sprintf("the branch %s exists on %s and was made at its tip there, %s",
 			c.name.Branch, c.remote, short(c.remoteTip)))
 	}
 	return c.settleDirectory(t, made)

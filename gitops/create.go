@@ -126,8 +126,8 @@ func (m *making) resolve(ctx context.Context, c *chooser, bases *baseResolver) e
 		}
 		if local == "" {
 			// A typed name is mostly a new one: no network is asked for it
-			// unless a remote is known to have it.
-			fetch := c.name.Kind == workspace.NameBranch || m.knownRemotely(ctx, c)
+			// where an ordinary fetch has told that no remote has it.
+			fetch := c.name.Kind == workspace.NameBranch || m.maybeRemote(ctx, c)
 			c.remoteTip, c.remote, err = bases.remoteTip(ctx, c.name.Branch, fetch)
 			if err != nil && (m.req.Base == "" || !errors.Is(err, errNetwork)) {
 				return err
@@ -142,13 +142,18 @@ func (m *making) resolve(ctx context.Context, c *chooser, bases *baseResolver) e
 	return m.defaultBase(ctx, c)
 }
 
-func (m *making) knownRemotely(ctx context.Context, c *chooser) bool {
+// maybeRemote reports whether a remote is known to have the branch, or could
+// have it without that being known here.
+func (m *making) maybeRemote(ctx context.Context, c *chooser) bool {
 	remotes, err := m.r.remotes(ctx, c.project)
 	if err != nil {
 		return false
 	}
 	refs := m.r.openRefs(c.project.ID)
 	for _, remote := range remotes {
+		if !m.set.fetches(remote, c.name.Branch) {
+			return true
+		}
 		if sha, err := refs.lookup(ctx, trackingRef(remote, c.name.Branch)); err != nil || sha != "" {
 			return true
 		}
