@@ -175,7 +175,7 @@ func (c *chooser) attach(ctx context.Context) (warning string, err error) {
 	if directory != "" {
 		hint := "work in that one, or use another name"
 		if absent, _ := emptyOrAbsent(directory); absent {
-			hint = "that directory is missing: bring it back, or drop git's entry of it with: git worktree remove " + directory
+			hint = "that directory is missing: bring it back, or drop git's entry of it with: git worktree remove " + quoted(directory)
 		}
 		return "", &workspace.Error{
 			Code: workspace.ErrBranchCheckedOut, Op: "create",
@@ -189,7 +189,7 @@ func (c *chooser) attach(ctx context.Context) (warning string, err error) {
 		err = &workspace.Error{
 			Code: workspace.ErrGitFailed, Op: "create",
 			Message: fmt.Sprintf("the branch %s exists and can't be read; nothing was made", branch),
-			Hint:    "see what git says: git rev-parse refs/heads/" + branch,
+			Hint:    "see what git says: git rev-parse " + quoted("refs/heads/"+branch),
 		}
 	}
 	return fmt.Sprintf("the branch %s existed and was attached as it is, at %s", branch, short(sha)), err
