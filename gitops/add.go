@@ -33,8 +33,10 @@ func (m *making) claimAndAdd(ctx context.Context, c *chooser) (choice, string, e
 	if err != nil {
 		return choice{}, "", err
 	}
-	err = writeMarker(admin, m.marker(made))
-	return made, admin, failure("create", "the worktree's entry can't be written to", "see that the repository can be written to", err)
+	if err = writeMarker(admin, m.marker(made)); err == nil {
+		m.setUpstream(ctx, &made)
+	}
+	return made, admin, m.failed(made.plan, "the worktree's entry can't be written to", "see that the repository can be written to", err)
 }
 
 func (m *making) marker(made choice) marker {
@@ -46,7 +48,7 @@ func (m *making) marker(made choice) marker {
 func (m *making) add(ctx context.Context, lock *repoLock, made choice) (admin string, err error) {
 	directory := made.plan.Directory
 	if err := os.MkdirAll(filepath.Dir(directory), 0o755); err != nil {
-		return "", (&taken{parent: filepath.Dir(directory)}).cantHold(err)
+		return "", cantHold(filepath.Dir(directory), "", err)
 	}
 	for try := 1; ; try++ {
 		admin, err = m.addOnce(ctx, lock, made)
@@ -62,7 +64,7 @@ func (m *making) add(ctx context.Context, lock *repoLock, made choice) (admin st
 		case <-ctx.Done():
 		}
 	}
-	return admin, failure("create", "the worktree could not be added", m.addHint(), err)
+	return admin, m.failed(made.plan, "the worktree could not be added", m.addHint(), err)
 }
 
 // addOnce makes branch and entry, and no files.

@@ -64,7 +64,7 @@ func (b *baseResolver) named(ctx context.Context, name string) (base, error) {
 	}
 	local, err := b.r.tip(ctx, b.project, "refs/heads/"+name)
 	if err != nil {
-		return base{}, failure("create", fmt.Sprintf("the branch %s can't be read; nothing was made", name), "see what git says: git rev-parse "+name, err)
+		return base{}, failure("create", fmt.Sprintf("the branch %s can't be read; nothing was made", name), "see what git says: git rev-parse "+quoted(name), err)
 	}
 	if local != "" {
 		b.warnAmbiguous(ctx, name)

@@ -76,8 +76,8 @@ func sharedBareFault(common string) string {
 const sharedBare = "core.bare is true in the shared configuration while extensions.worktreeConfig is on"
 
 func mendSharedBare(common string) string {
-	return fmt.Sprintf("run: git config --file %[1]s/config --unset core.bare "+
-		"(and, if the repository is to be bare: git config --file %[1]s/config.worktree core.bare true)", common)
+	return fmt.Sprintf("run: git config --file %s --unset core.bare (and, if the repository is to be bare: git config --file %s core.bare true)",
+		quoted(filepath.Join(common, "config")), quoted(filepath.Join(common, "config.worktree")))
 }
 
 // takesWorktrees refuses a repository in whose new worktrees git would not

@@ -16,7 +16,9 @@ const maxVariants = 1000
 type choice struct {
 	plan workspace.Plan
 	// start is the commit that a new branch starts at.
-	start    string
+	start string
+	// remote is the one that has the branch too, "" if none does.
+	remote   string
 	warnings []string
 }
 
@@ -125,8 +127,8 @@ func (c *chooser) asked(ctx context.Context, t *taken) (choice, error) {
 	case other != "":
 		return choice{}, c.clashes(t, other)
 	case c.remoteTip != "":
-		made.start = c.remoteTip
-		made.warnings = append(made.warnings, fmt.Sprintf("the branch %s exists on %s and was made at its tip there, %s; it has no upstream: push it with -u to give it one",
+		made.start, made.remote = c.remoteTip, c.remote
+		made.warnings = append(made.warnings, fmt.Sprintf("the branch %s exists on %s and was made at its tip there, %s",
 			c.name.Branch, c.remote, short(c.remoteTip)))
 	}
 	return c.settleDirectory(t, made)
@@ -173,7 +175,7 @@ func (c *chooser) attach(ctx context.Context) (warning string, err error) {
 	if directory != "" {
 		hint := "work in that one, or use another name"
 		if absent, _ := emptyOrAbsent(directory); absent {
-			hint = "that directory is missing: bring it back, or drop git's entry of it with: git worktree remove " + directory
+			hint = "that directory is missing: bring it back, or drop git's entry of it with: git worktree remove " + quoted(directory)
 		}
 		return "", &workspace.Error{
 			Code: workspace.ErrBranchCheckedOut, Op: "create",
@@ -187,7 +189,7 @@ func (c *chooser) attach(ctx context.Context) (warning string, err error) {
 		err = &workspace.Error{
 			Code: workspace.ErrGitFailed, Op: "create",
 			Message: fmt.Sprintf("the branch %s exists and can't be read; nothing was made", branch),
-			Hint:    "see what git says: git rev-parse refs/heads/" + branch,
+			Hint:    "see what git says: git rev-parse " + quoted("refs/heads/"+branch),
 		}
 	}
 	return fmt.Sprintf("the branch %s existed and was attached as it is, at %s", branch, short(sha)), err

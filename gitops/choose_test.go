@@ -181,7 +181,7 @@ func TestBranchCheckedOutElsewhere(t *testing.T) {
 
 func TestBranchThatOnlyTheRemoteHas(t *testing.T) {
 	t.Parallel()
-	l, _, seed := withOrigin(t)
+	l, origin, seed := withOrigin(t)
 	l.run(seed, "switch", "-q", "-c", "threadtree/feat")
 	l.commit(seed, "g", "1\n")
 	l.run(seed, "push", "-q", "origin", "threadtree/feat")
@@ -193,8 +193,14 @@ func TestBranchThatOnlyTheRemoteHas(t *testing.T) {
 		t.Errorf("%+v", created)
 	}
 	l.isTip("threadtree/feat", tip)
-	if got, err := l.try(l.dir, "config", "branch.threadtree/feat.remote"); err == nil {
-		t.Errorf("tracks %s", got)
+	// A plain push goes home.
+	if got := l.run(created.Plan.Directory, "rev-parse", "--symbolic-full-name", "@{upstream}"); got != "refs/remotes/origin/threadtree/feat" {
+		t.Errorf("the upstream is %s", got)
+	}
+	tip = l.commit(created.Plan.Directory, "g", "3\n")
+	l.run(created.Plan.Directory, "push", "-q")
+	if got := l.run(origin, "rev-parse", "threadtree/feat"); got != tip {
+		t.Errorf("the push left the remote at %s", got)
 	}
 }
 
@@ -219,6 +225,54 @@ func TestExactBranchIsFetched(t *testing.T) {
 	l.run(l.dir, "config", "remote.origin.fetch", "+refs/heads/*:refs/remotes/origin/*")
 	if created := l.create(exactly(t, "another")); !warned(created.Warnings, "could not be asked", "another") {
 		t.Errorf("%+v", created)
+	}
+}
+
+// TestTypedNameInACloneOfOneBranch asks the remote, since no fetch has told
+// what it has.
+func TestTypedNameInACloneOfOneBranch(t *testing.T) {
+	t.Parallel()
+	l, origin, seed := withOrigin(t, "--depth", "1", "--single-branch", "-b", "main")
+	l.run(seed, "switch", "-q", "-c", "threadtree/feat")
+	tip := l.commit(seed, "g", "x\n")
+	l.run(seed, "push", "-q", "origin", "threadtree/feat")
+	w := l.made(typed(t, "feat"))
+	l.isTip("threadtree/feat", tip)
+	if got := l.run(w.Directory, "config", "branch.threadtree/feat.merge"); got != "refs/heads/threadtree/feat" {
+		t.Errorf("the upstream is %s", got)
+	}
+	if c := l.create(typed(t, "new")); !c.Plan.BranchCreated || c.Plan.Base != "main" || len(c.Warnings) > 0 {
+		t.Errorf("%+v", c)
+	}
+	l.run(l.dir, "remote", "set-url", "origin", origin+".gone")
+	e := l.refuse(workspace.ErrGitFailed, typed(t, "other"))
+	if !strings.Contains(e.Message, "could not be asked") || !strings.Contains(e.Hint, "without fetching") {
+		t.Errorf("%+v", e)
+	}
+	if c := l.create(typed(t, "other"), offline); !warned(c.Warnings, "was not asked", "other") {
+		t.Errorf("%+v", c)
+	}
+}
+
+// TestBranchCheckedOutUnderAnotherName has one branch stand for another: a
+// checkout of either holds both.
+func TestBranchCheckedOutUnderAnotherName(t *testing.T) {
+	t.Parallel()
+	for _, held := range []string{"alias", "real"} {
+		t.Run(held, func(t *testing.T) {
+			t.Parallel()
+			l := newLab(t)
+			l.run(l.dir, "branch", "real")
+			l.run(l.dir, "symbolic-ref", "refs/heads/alias", "refs/heads/real")
+			place := filepath.Join(l.root, "place")
+			l.run(l.dir, "worktree", "add", "-q", place, held)
+			for _, branch := range []string{"alias", "real"} {
+				e := l.refuse(workspace.ErrBranchCheckedOut, exactly(t, branch))
+				if len(e.Files) != 1 || e.Files[0] != place {
+					t.Errorf("%s: %+v", branch, e)
+				}
+			}
+		})
 	}
 }
 

@@ -192,8 +192,12 @@ func (c *clearing) deleteBranch(ctx context.Context) error {
 		return nil
 	}
 	tip, err := c.r.tip(ctx, c.project, "refs/heads/"+branch)
-	if err != nil || tip == "" {
+	if err != nil {
 		return err
+	}
+	if tip == "" {
+		c.forgetUpstream(ctx)
+		return nil
 	}
 	made, err := c.madeAt(ctx, tip)
 	if err != nil {
@@ -203,7 +207,15 @@ func (c *clearing) deleteBranch(ctx context.Context) error {
 		c.leave("the branch %s has moved to %s since and was left there", branch, short(tip))
 		return nil
 	}
-	return c.r.deleteBranch(ctx, c.project, branch, tip, c.leave)
+	kept := false
+	err = c.r.deleteBranch(ctx, c.project, branch, tip, func(format string, args ...any) {
+		kept = true
+		c.leave(format, args...)
+	})
+	if err == nil && !kept {
+		c.forgetUpstream(ctx)
+	}
+	return err
 }
 
 // madeAt reports whether the attempt made its branch at tip: at its base, or

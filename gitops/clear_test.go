@@ -95,13 +95,36 @@ func TestClearOfABranchFromARemote(t *testing.T) {
 	l.run(seed, "switch", "-q", "-c", "feat")
 	l.commit(seed, "g", "1\n")
 	l.run(seed, "push", "-q", "origin", "feat")
+	config := l.run(l.dir, "config", "--local", "--list")
+	l.run(l.dir, "config", "branch.feature.remote", "elsewhere")
 	w := l.made(exactly(t, "feat"))
+	if got := l.run(l.dir, "config", "branch.feat.remote"); got != "origin" {
+		t.Errorf("the upstream is on %s", got)
+	}
 	// Killed before the entry was made, only the branch is there.
 	l.run(l.dir, "worktree", "remove", "--force", w.Directory)
 	if left := l.clear(w); len(left) > 0 {
 		t.Errorf("left %q", left)
 	}
 	l.isTip("feat", "")
+	if got := l.run(l.dir, "config", "--local", "--list"); got != config+"\nbranch.feature.remote=elsewhere" {
+		t.Errorf("the configuration is %s, was %s", got, config)
+	}
+	// Killed while it cleared, the configuration is what is left.
+	w = l.made(exactly(t, "feat"))
+	l.run(l.dir, "worktree", "remove", "--force", w.Directory)
+	l.run(l.dir, "update-ref", "-d", "refs/heads/feat")
+	l.clear(w)
+	if got, err := l.try(l.dir, "config", "branch.feat.remote"); err == nil {
+		t.Errorf("the upstream on %s is left", got)
+	}
+	// What a person added stays.
+	w = l.made(exactly(t, "feat"))
+	l.run(l.dir, "config", "branch.feat.description", "mine")
+	l.clear(w)
+	if got := l.run(l.dir, "config", "branch.feat.description"); got != "mine" {
+		t.Errorf("the description is %q", got)
+	}
 }
 
 func TestClearLeavesAReplacedDirectory(t *testing.T) {
@@ -277,9 +300,30 @@ func TestEntryThatBreaksTheRepositoryIsNamed(t *testing.T) {
 
 func TestHeldConfigLockIsNoObstacle(t *testing.T) {
 	t.Parallel()
-	l, _, _ := withOrigin(t)
-	l.write(filepath.Join(l.dir, ".git", "config.lock"), "")
+	l, _, seed := withOrigin(t)
+	l.run(seed, "push", "-q", "origin", "main:feat")
+	lock := filepath.Join(l.dir, ".git", "config.lock")
+	l.write(lock, "")
 	l.create(titled("one"), from("origin/main"))
+	// Only the upstream of a remote's branch can't be set.
+	another := func(r *workspace.CreateRequest) { r.Attempt = "attempt-2" }
+	req := l.request(exactly(t, "feat"), another)
+	created, err := l.provider().Create(context.Background(), req)
+	if err != nil || !warned(created.Warnings, "could not be set as the upstream", "config", "git push -u origin feat") {
+		t.Fatalf("%+v, %v", created, detail(err))
+	}
+	if left := l.clear(rowOf(req, created.Plan)); len(left) > 0 {
+		t.Errorf("left %q", left)
+	}
+	// A clearing that finds the lock says what it leaves.
+	if err := os.Remove(lock); err != nil {
+		t.Fatal(err)
+	}
+	w := l.made(exactly(t, "feat"), another)
+	l.write(lock, "")
+	if left := l.clear(w); len(left) != 1 || !warned(left, "upstream", "feat", "was left") {
+		t.Errorf("left %q", left)
+	}
 }
 
 func TestMainIndexLockIsNoObstacle(t *testing.T) {

@@ -45,7 +45,7 @@ func (m *making) make(ctx context.Context) (workspace.Plan, error) {
 	for _, w := range made.warnings {
 		m.warn(workspace.PhaseAdd, "%s", w)
 	}
-	if err := m.checkout(ctx, made.plan.Directory, admin); err != nil {
+	if err := m.checkout(ctx, made.plan, admin); err != nil {
 		return workspace.Plan{}, err
 	}
 	m.furnish(ctx, made, admin)
@@ -53,7 +53,7 @@ func (m *making) make(ctx context.Context) (workspace.Plan, error) {
 		return workspace.Plan{}, failure("create", "the worktree could not be finished", "try again", err)
 	}
 	err = finishEntry(admin, m.marker(made))
-	return made.plan, failure("create", "the worktree could not be marked as complete", "see that the repository can be written to", err)
+	return made.plan, m.failed(made.plan, "the worktree could not be marked as complete", "see that the repository can be written to", err)
 }
 
 // prepare does what needs no lock: the network, and all that can refuse the
@@ -126,8 +126,8 @@ func (m *making) resolve(ctx context.Context, c *chooser, bases *baseResolver) e
 		}
 		if local == "" {
 			// A typed name is mostly a new one: no network is asked for it
-			// unless a remote is known to have it.
-			fetch := c.name.Kind == workspace.NameBranch || m.knownRemotely(ctx, c)
+			// where an ordinary fetch has told that no remote has it.
+			fetch := c.name.Kind == workspace.NameBranch || m.maybeRemote(ctx, c)
 			c.remoteTip, c.remote, err = bases.remoteTip(ctx, c.name.Branch, fetch)
 			if err != nil && (m.req.Base == "" || !errors.Is(err, errNetwork)) {
 				return err
@@ -142,13 +142,18 @@ func (m *making) resolve(ctx context.Context, c *chooser, bases *baseResolver) e
 	return m.defaultBase(ctx, c)
 }
 
-func (m *making) knownRemotely(ctx context.Context, c *chooser) bool {
+// maybeRemote reports whether a remote is known to have the branch, or could
+// have it without that being known here.
+func (m *making) maybeRemote(ctx context.Context, c *chooser) bool {
 	remotes, err := m.r.remotes(ctx, c.project)
 	if err != nil {
 		return false
 	}
 	refs := m.r.openRefs(c.project.ID)
 	for _, remote := range remotes {
+		if !m.set.fetches(remote, c.name.Branch) {
+			return true
+		}
 		if sha, err := refs.lookup(ctx, trackingRef(remote, c.name.Branch)); err != nil || sha != "" {
 			return true
 		}
@@ -183,18 +188,19 @@ func (m *making) warn(phase workspace.Phase, format string, args ...any) {
 
 // checkout writes the files, exactly as "git worktree add" has it done. It
 // needs no lock: nobody else knows of the worktree yet.
-func (m *making) checkout(ctx context.Context, directory, admin string) error {
+func (m *making) checkout(ctx context.Context, plan workspace.Plan, admin string) error {
 	m.req.Progress(workspace.Event{Phase: workspace.PhaseCheckout, Message: "Checking out files"})
 	_, err := m.r.git.run(ctx, command{
-		dir: directory, args: []string{"reset", "-q", "--hard", "--no-recurse-submodules"}, write: true,
-		env: []string{"GIT_DIR=" + admin, "GIT_WORK_TREE=" + directory}, config: m.set.hooksOff(m.req.Setup),
+		dir: plan.Directory, args: []string{"reset", "-q", "--hard", "--no-recurse-submodules"}, write: true,
+		env: []string{"GIT_DIR=" + admin, "GIT_WORK_TREE=" + plan.Directory}, config: m.set.hooksOff(m.req.Setup),
 		inherit: m.req.Inherit,
 	})
-	return failure("create", "the files could not be checked out", "see what git says: a filter that is required may be missing, or the disk be full", err)
+	return m.failed(plan, "the files could not be checked out", "see what git says: a filter that is required may be missing, or the disk be full", err)
 }
 
 // furnish does what makes a worktree more useful and can only warn.
 func (m *making) furnish(ctx context.Context, made choice, admin string) {
+	m.warnHome(ctx)
 	m.cacheUntracked(ctx, made.plan.Directory, admin)
 	m.initSubmodules(ctx, made.plan.Directory, admin)
 	m.postCheckout(ctx, made.plan.Directory)

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/threadtree/threadtree/workspace"
@@ -101,9 +102,11 @@ func (e entry) named(directory string) bool {
 
 // heldBy returns the working copy, but for that of the entry except, in which
 // the branch is checked out or in which an operation on it is under way, "" if
-// there is none.
+// there is none. Of a branch that stands for another, either is meant.
 func (r *Repository) heldBy(ctx context.Context, p workspace.Project, mainTop, branch, except string) (directory string, err error) {
-	if mainTop != "" && r.holds(ctx, p.ID, branch) {
+	refs := r.openRefs(p.ID)
+	wanted := []string{branch, followed(ctx, refs, branch)}
+	if mainTop != "" && r.holds(ctx, refs, p.ID, wanted) {
 		return mainTop, nil
 	}
 	entries, err := readEntries(p.ID)
@@ -111,23 +114,40 @@ func (r *Repository) heldBy(ctx context.Context, p workspace.Project, mainTop, b
 		return "", unreadable(p.ID, err)
 	}
 	for _, e := range entries {
-		if e.path != except && e.directory != "" && r.holds(ctx, e.path, branch) {
+		if e.path != except && e.directory != "" && r.holds(ctx, refs, e.path, wanted) {
 			return e.directory, nil
 		}
 	}
 	return "", nil
 }
 
-// holds reports whether the checkout of a git directory has the branch. An
-// entry that can't be read has none.
-func (r *Repository) holds(ctx context.Context, gitDir, branch string) bool {
-	if head, err := r.headOf(ctx, gitDir); err == nil && head.branch() == branch {
-		return true
+// followed returns the branch that a branch stands for, itself unless its ref
+// is symbolic.
+func followed(ctx context.Context, x *refs, branch string) string {
+	target, _, err := x.resolve(ctx, "refs/heads/"+branch)
+	if err != nil || !strings.HasPrefix(target, "refs/heads/") {
+		return branch
 	}
-	is := func(name, want string) bool {
+	return strings.TrimPrefix(target, "refs/heads/")
+}
+
+// holds reports whether the checkout of a git directory has one of the
+// branches. An entry that can't be read has none.
+func (r *Repository) holds(ctx context.Context, x *refs, gitDir string, branches []string) bool {
+	if head, err := r.headOf(ctx, gitDir); err == nil && head.branch() != "" {
+		if b := head.branch(); slices.Contains(branches, b) || slices.Contains(branches, followed(ctx, x, b)) {
+			return true
+		}
+	}
+	read := func(name string) string {
 		content, err := os.ReadFile(filepath.Join(gitDir, name))
-		return err == nil && strings.TrimSpace(string(content)) == want
+		if err != nil {
+			return ""
+		}
+		return strings.TrimSpace(string(content))
 	}
-	ref := "refs/heads/" + branch
-	return is("rebase-merge/head-name", ref) || is("rebase-apply/head-name", ref) || is("BISECT_START", branch)
+	return slices.ContainsFunc(branches, func(branch string) bool {
+		ref := "refs/heads/" + branch
+		return read("rebase-merge/head-name") == ref || read("rebase-apply/head-name") == ref || read("BISECT_START") == branch
+	})
 }

@@ -135,7 +135,7 @@ func (f *fetcher) tracked(ctx context.Context, remote, branch string) (string, e
 			Code:    workspace.ErrGitFailed,
 			Op:      "create",
 			Message: fmt.Sprintf("%s/%s can't be read, so that it would stay behind its remote; nothing was made", remote, branch),
-			Hint:    fmt.Sprintf("remove the broken ref (git update-ref -d %s, or its file in the git directory) and fetch again", ref),
+			Hint:    fmt.Sprintf("remove the broken ref (git update-ref -d %s, or its file in the git directory) and fetch again", quoted(ref)),
 			Err:     err,
 		}
 	}

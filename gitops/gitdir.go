@@ -133,7 +133,7 @@ func missingGitDir(directory, target string) error {
 	main := strings.TrimSuffix(common, "/.git")
 	if _, err := os.Stat(common); isAbsent(err) {
 		e.Message = fmt.Sprintf("main repository missing at %s; files in the worktree %s are kept", main, directory)
-		e.Hint = "bring the repository back, or, where it was moved, run in it: git worktree repair " + directory
+		e.Hint = "bring the repository back, or, where it was moved, run in it: git worktree repair " + quoted(directory)
 		return e
 	}
 	e.Message = fmt.Sprintf("the repository %s has no whole entry %s for the worktree %s any more; its files are kept",

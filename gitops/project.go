@@ -125,7 +125,7 @@ func (r *Repository) checkOwner(ctx context.Context, s site) error {
 			return &workspace.Error{
 				Code:    workspace.ErrPermissionDenied,
 				Message: fmt.Sprintf("%s belongs to another user, and git doesn't trust it", path),
-				Hint:    "if you trust it, run: git config --global --add safe.directory " + top,
+				Hint:    "if you trust it, run: git config --global --add safe.directory " + quoted(top),
 				Err:     err,
 			}
 		}

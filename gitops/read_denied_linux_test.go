@@ -49,7 +49,7 @@ func TestUnreadable(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if err := os.Chmod(dir, info.Mode()|0o005); err != nil {
+				if err := os.Chmod(dir, info.Mode()|0o055); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -106,7 +106,7 @@ func (r *Repository) state(ctx context.Context, c *comparer, q workspace.StateQu
 		l.gitDir = filepath.Join(c.project.ID, "worktrees", q.Worktree.Admin)
 	}
 	l.state.Operation = operation(l.gitDir)
-	l.compare(ctx, q.Base)
+	l.compare(ctx, q.Base, q.Own)
 	l.activity(ctx)
 	l.changes(ctx)
 	return l.state
@@ -114,9 +114,10 @@ func (r *Repository) state(ctx context.Context, c *comparer, q workspace.StateQu
 
 // compare finds out how HEAD stands to the base. It may take half of the
 // time, so that some is left to look at the files.
-func (l *looker) compare(ctx context.Context, base string) {
+func (l *looker) compare(ctx context.Context, base, own string) {
 	ctx, cancel := context.WithTimeout(ctx, l.r.stateTimeout/2)
 	defer cancel()
+	defer l.elsewhere(ctx, base, own)
 	s := l.c.side(ctx, base)
 	l.state.Default = l.w.Branch != "" && (l.w.Branch == l.c.main || l.w.Branch == s.branch)
 	const what = "ahead, behind and merged"

@@ -61,7 +61,7 @@ func (t *taken) readDirectories(p workspace.Project) error {
 	}
 	files, err := os.ReadDir(t.parent)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return t.cantHold(err)
+		return cantHold(t.parent, "; nothing was made", err)
 	}
 	for _, f := range files {
 		folded := workspace.Fold(f.Name())
@@ -82,11 +82,11 @@ func (t *taken) readDirectories(p workspace.Project) error {
 	return nil
 }
 
-// cantHold says why no worktrees can lie where they should.
-func (t *taken) cantHold(err error) error {
+// cantHold says why no worktrees can lie in parent, and what was left.
+func cantHold(parent, left string, err error) error {
 	e := &workspace.Error{
 		Code: workspace.ErrDirectoryExists, Op: "create",
-		Message: fmt.Sprintf("worktrees can't lie in %s, nothing was made: %v", t.parent, err),
+		Message: fmt.Sprintf("worktrees can't lie in %s: %v", parent, err) + left,
 		Hint:    "move away what is in its place, or choose another home directory",
 		Err:     err,
 	}

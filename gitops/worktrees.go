@@ -176,7 +176,7 @@ func (r *Repository) inspectLinked(ctx context.Context, s site, x *refs) (worksp
 // movedFault explains a worktree that isn't where its repository has it.
 func movedFault(recorded, actual string) string {
 	if _, err := os.Lstat(recorded); isAbsent(err) {
-		return fmt.Sprintf("the worktree was moved: its repository has it at %s; run in it: git worktree repair %s", recorded, actual)
+		return fmt.Sprintf("the worktree was moved: its repository has it at %s; run in it: git worktree repair %s", recorded, quoted(actual))
 	}
 	return fmt.Sprintf("the directory is a copy: its repository has the worktree at %s, and that is there too", recorded)
 }

@@ -96,11 +96,7 @@ func (m *Manager) createOnce(ctx context.Context, project Project, name Name, o 
 	case err != nil:
 		return Workspace{}, err
 	case !m.sameProject(ctx, w, project):
-		return w, &Error{
-			Code: ErrAlreadyExists, Workspace: &w,
-			Message: fmt.Sprintf("thread %s has a workspace of another project, %s; nothing was changed", o.ThreadID, w.ProjectDirectory),
-			Hint:    "work in that one, or delete it first",
-		}
+		return w, ofAnother(w)
 	case w.Status == StatusReady:
 		return m.present(ctx, w, name, o)
 	}
@@ -117,6 +113,20 @@ func (m *Manager) createOnce(ctx context.Context, project Project, name Name, o 
 		return m.present(ctx, w, name, o)
 	}
 	return m.attempt(ctx, project, name, o, GuardOf(w), false)
+}
+
+// ofAnother says that a thread's workspace belongs to another project.
+func ofAnother(w Workspace) error {
+	e := &Error{
+		Code: ErrAlreadyExists, ThreadID: w.ThreadID, Workspace: &w,
+		Message: fmt.Sprintf("thread %s has a workspace of another project, %s; nothing was changed", w.ThreadID, w.ProjectDirectory),
+		Hint:    "work in that one, or delete it first",
+	}
+	if absent(w.ProjectDirectory) {
+		e.Message = fmt.Sprintf("thread %s has a workspace of another project, %s, and that is gone; nothing was changed", w.ThreadID, w.ProjectDirectory)
+		e.Hint = "if it was moved to here, run git worktree repair and a reconcile here first: the records follow it; if not, put it back"
+	}
+	return e
 }
 
 // precheck has the provider refuse what it can before a row is written. It
@@ -215,7 +225,7 @@ func (m *Manager) attempt(ctx context.Context, project Project, name Name, o Cre
 
 	making, cancel := context.WithTimeoutCause(ctx, m.cfg.CreateTimeout, &Error{
 		Code:    ErrTimeout,
-		Message: fmt.Sprintf("the workspace was not ready within %s; what had been made was cleared", m.cfg.CreateTimeout),
+		Message: fmt.Sprintf("the workspace was not ready within %s", m.cfg.CreateTimeout),
 		Hint:    "try again, or raise the time limit",
 	})
 	defer cancel()
@@ -308,7 +318,7 @@ func (m *Manager) finish(ctx context.Context, project Project, w Workspace, c Cr
 
 // rollBack clears what the attempt made, of which w is the last record, and
 // writes the error row. Where somebody else has the row by now it is left as it
-// is. The error is always cause.
+// is. The error is always cause, and says what the row says.
 func (m *Manager) rollBack(ctx context.Context, project Project, w Workspace, cause error, tell func(Event)) (Workspace, error) {
 	ctx, cancel := m.detached(ctx)
 	defer cancel()
@@ -318,6 +328,11 @@ func (m *Manager) rollBack(ctx context.Context, project Project, w Workspace, ca
 	failed, err := m.fail(ctx, project, w, cause)
 	if err != nil && !errors.Is(err, ErrStale) && !errors.Is(err, ErrNotFound) {
 		m.cfg.Logger.ErrorContext(ctx, "a failed workspace could not be recorded", "thread", w.ThreadID, "error", err)
+	}
+	if e, ok := errors.AsType[*Error](cause); ok && err == nil {
+		told := *e
+		told.Message = failed.Error
+		return failed, &told
 	}
 	return failed, cause
 }
@@ -366,7 +381,7 @@ func causeOf(cause, err error) error {
 		return cause
 	}
 	return &Error{
-		Code: ErrTimeout, Message: "the create was cancelled; what had been made was cleared",
+		Code: ErrTimeout, Message: "the create was cancelled",
 		Hint: "create it again when you want it", Err: err,
 	}
 }

@@ -150,8 +150,14 @@ func (m *Manager) states(ctx context.Context, project Project, rows []Row) error
 			continue
 		}
 		q := StateQuery{Worktree: *row.Worktree}
-		if row.Workspace != nil {
-			q.Base = row.Workspace.Base
+		if w := row.Workspace; w != nil {
+			// A branch that is its own base has nothing of its own to compare.
+			if q.Base = w.Base; strings.TrimPrefix(w.Base, "refs/heads/") == w.Branch {
+				q.Base = ""
+			}
+			if w.BranchCreated {
+				q.Own = w.Branch
+			}
 		}
 		queries, of = append(queries, q), append(of, i)
 	}
@@ -205,14 +211,14 @@ func againstWorktree(row *Row, looked bool) []string {
 		no("it has the default branch or its own base checked out")
 	}
 	switch {
-	case !looked || s.Dirty == nil || s.Merged == nil:
+	case !looked || s.Dirty == nil || s.Elsewhere == nil:
 		no("its state is not known")
 	case *s.Dirty:
 		no("it has uncommitted changes")
 	}
-	if s.Merged != nil && !*s.Merged {
+	if s.Elsewhere != nil && !*s.Elsewhere {
 		switch {
-		case s.Ahead == nil:
+		case s.Ahead == nil || *s.Ahead == 0:
 			no("it has commits that are not merged")
 		case *s.Ahead == 1:
 			no("1 commit is not merged")

@@ -3,6 +3,7 @@ package workspace_test
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/threadtree/threadtree/workspace"
@@ -21,6 +22,11 @@ func TestRecordsFollowAMovedRepository(t *testing.T) {
 	}
 	_, err := p.Delete(ctx, workspace.DeleteOptions{ThreadID: "1"})
 	wantCode(t, err, workspace.ErrNotFound)
+	_, err = p.Create(ctx, workspace.CreateOptions{Project: to, ThreadID: "1"})
+	wantCode(t, err, workspace.ErrAlreadyExists)
+	if !strings.Contains(workspace.HintOf(err), "reconcile") {
+		t.Errorf("the hint is %q", workspace.HintOf(err))
+	}
 	if actions, err := p.Reconcile(ctx, to); err != nil || has(actions, workspace.ActionMoved) {
 		t.Errorf("before git was told: %+v, %v", actions, err)
 	}

@@ -71,6 +71,8 @@ type StateQuery struct {
 	Worktree Worktree
 	// Base is the branch to compare with, "" for the default branch.
 	Base string
+	// Own is the branch that would be deleted with the worktree, "" for none.
+	Own string
 }
 
 // State is what git knows of a working copy at this moment. A nil field could
@@ -92,6 +94,10 @@ type State struct {
 	// Merged is true where the base has all that the working copy's commits
 	// bring, by ancestry or as a squash.
 	Merged *bool
+	// Elsewhere is true where no commit would be lost if the worktree went, and
+	// its own branch with it: another branch stays checked out, other refs
+	// have all commits, or the base or the default branch what they bring.
+	Elsewhere *bool
 	// Default is true where the checked-out branch is the project's default
 	// branch or the base itself.
 	Default bool

@@ -138,6 +138,9 @@ func (m *Manager) fail(ctx context.Context, project Project, w Workspace, cause 
 	if left, err := m.clear(ctx, project, w); err != nil {
 		message += "; clearing it failed: " + messageOf(err)
 	} else {
+		if w.Directory != "" {
+			message += "; what had been made was cleared"
+		}
 		change.Directory = new("")
 		change.BranchCreated = new(false)
 		if len(left) > 0 {

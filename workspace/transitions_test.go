@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/threadtree/threadtree/workspace"
@@ -105,6 +106,23 @@ var transitions = map[string]func(t *testing.T, p *parts){
 		}
 		p.wantReady(t, p.create(t, "1"), "threadtree/thread-1")
 	},
+	"none → pending → error: what was made is cleared, and that is told": func(t *testing.T, p *parts) {
+		git(t, p.project, "config", "filter.broken.smudge", "false")
+		git(t, p.project, "config", "filter.broken.required", "true")
+		write(t, filepath.Join(p.project, ".git", "info", "attributes"), "file filter=broken\n")
+		_, err := p.tryCreate(t, "1")
+		wantCode(t, err, workspace.ErrGitFailed)
+		w, getErr := p.Get(t.Context(), "1")
+		if getErr != nil || w.Status != workspace.StatusError || !strings.Contains(w.Error, "what had been made was cleared") {
+			t.Errorf("the record is %+v, %v", w, getErr)
+		}
+		if err == nil || !strings.Contains(err.Error(), w.Error) {
+			t.Errorf("%v doesn't say what the record does: %s", err, w.Error)
+		}
+		if left := p.traces(t); len(left) > 0 {
+			t.Errorf("left: %v", left)
+		}
+	},
 	"none → refused → none": func(t *testing.T, p *parts) {
 		_, err := p.tryCreate(t, "1", base("nowhere"))
 		wantCode(t, err, workspace.ErrTargetNotFound)
@@ -138,6 +156,9 @@ var transitions = map[string]func(t *testing.T, p *parts){
 		}
 		_, err := p.tryCreate(t, "1")
 		wantCode(t, err, workspace.ErrNotReady)
+		if !strings.Contains(workspace.HintOf(err), "delete it again") {
+			t.Errorf("the hint is %q", workspace.HintOf(err))
+		}
 		rows, err := p.List(t.Context(), workspace.ListOptions{Project: p.project})
 		if err != nil || len(rows) != 1 || !rows[0].Missing || !rows[0].Deletable {
 			t.Errorf("listed %+v, %v", rows, err)

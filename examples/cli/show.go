@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -51,7 +52,7 @@ func (a *app) workspace(w workspace.Workspace) string {
 			fmt.Fprintf(&b, "  %s%s\n", pad(label, 9), value)
 		}
 	}
-	fmt.Fprintf(&b, "%s: %s\n", visible(w.Name), statusOf(w))
+	fmt.Fprintf(&b, "%s: %s\n", visible(cmp.Or(w.Name, w.Branch, "workspace")), statusOf(w))
 	line("thread", visible(w.ThreadID))
 	line("branch", branchLine(w))
 	line("directory", a.path(w.WorkDirectory()))
