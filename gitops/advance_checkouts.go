@@ -87,7 +87,7 @@ func (r *Repository) checkouts(ctx context.Context, p workspace.Project, branch 
 
 // hasBranch reports whether the checkout of a git directory has the branch.
 func (r *Repository) hasBranch(ctx context.Context, x *refs, gitDir, branch string) (bool, error) {
-	if r.holds(ctx, gitDir, branch) || willUpdate(gitDir, "refs/heads/"+branch) {
+	if r.holds(ctx, x, gitDir, []string{branch}) || willUpdate(gitDir, "refs/heads/"+branch) {
 		return true, nil
 	}
 	h, err := r.headOf(ctx, gitDir)

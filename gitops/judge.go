@@ -105,7 +105,7 @@ func (j *judge) whose(ctx context.Context) error {
 		return j.refuse(workspace.ErrLocked, "put the worktree back in its place", "%s is no directory itself", j.w.Directory)
 	}
 	if _, err := os.Lstat(filepath.Join(j.v.directory, ".git")); isAbsent(err) {
-		return j.refuse(workspace.ErrLocked, "run in "+workDir(j.project)+": git worktree repair", "%s lost its .git file", j.w.Directory)
+		return j.refuse(workspace.ErrLocked, "run in "+quoted(workDir(j.project))+": git worktree repair", "%s lost its .git file", j.w.Directory)
 	} else if err != nil {
 		return cantRemove("remove", j.w.Directory, err)
 	}
@@ -137,7 +137,7 @@ func (j *judge) held(context.Context) error {
 		if reason == "" {
 			reason = "no reason was given"
 		}
-		j.object(rankLocked, workspace.ErrLocked, "unlock it when it can go: git worktree unlock "+j.w.Directory,
+		j.object(rankLocked, workspace.ErrLocked, "unlock it when it can go: git worktree unlock "+quoted(j.w.Directory),
 			"the worktree %s is locked: %s", j.w.Directory, reason)
 	}
 	if op := operation(j.v.admin); op != "" {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 
 	"github.com/threadtree/threadtree/workspace"
 )
@@ -27,7 +26,7 @@ func (j *judge) branches(ctx context.Context) error {
 	if j.force {
 		return nil
 	}
-	n, err := j.lost(ctx, j.v.head, j.v.branch)
+	n, err := j.comparer.only(ctx, j.v.head, j.v.branch)
 	if err != nil || n == 0 {
 		return err
 	}
@@ -61,9 +60,9 @@ func (j *judge) ownBranch(ctx context.Context) error {
 	if holder != "" {
 		return keep("it is checked out in " + holder)
 	}
-	here := !j.v.missing && (j.worktree.Branch == branch || j.v.admin != "" && j.r.holds(ctx, j.v.admin, branch))
+	here := !j.v.missing && (j.worktree.Branch == branch || j.v.admin != "" && j.r.holds(ctx, j.comparer.refs, j.v.admin, []string{branch}))
 	if !here || !j.force {
-		n, err := j.lost(ctx, tip, branch)
+		n, err := j.comparer.only(ctx, tip, branch)
 		if err != nil {
 			return err
 		}
@@ -80,24 +79,6 @@ func (j *judge) ownBranch(ctx context.Context) error {
 	}
 	j.v.branch, j.v.tip = branch, tip
 	return nil
-}
-
-// lost counts the commits that no ref but the given branch has, and no HEAD of
-// the main checkout.
-func (j *judge) lost(ctx context.Context, sha, branch string) (int, error) {
-	args := []string{"rev-list", "--count", sha, "--not"}
-	if branch != "" {
-		args = append(args, "--exclude="+branch)
-	}
-	args = append(args, "--branches", "--tags", "--remotes")
-	if h, err := j.r.headOf(ctx, j.project.ID); err == nil && h.sha != "" {
-		args = append(args, h.sha)
-	}
-	out, err := j.r.git.line(ctx, j.comparer.refs.command(append(args, "--")...))
-	if err != nil {
-		return 0, err
-	}
-	return strconv.Atoi(out)
 }
 
 // unmerged objects unless the base or the default branch has what the commits

@@ -139,5 +139,5 @@ func (r *Repository) forgetBranch(ctx context.Context, p workspace.Project, bran
 	slices.Sort(keys)
 	_, err = r.git.run(ctx, command{dir: workDir(p), args: []string{"config", "--local", "--remove-section", "branch." + branch}, write: true})
 	return failure("remove", "the worktree and its branch were removed, but not the branch's configuration",
-		"remove it by hand: git config --remove-section branch."+branch, err)
+		"remove it by hand: git config --remove-section "+quoted("branch."+branch), err)
 }
