@@ -28,7 +28,7 @@ func (r *Repository) hiddenEdits(ctx context.Context, gitDir, dir string) ([]str
 	}
 	defer remove()
 	env := []string{"GIT_DIR=" + gitDir, "GIT_WORK_TREE=" + dir, "GIT_INDEX_FILE=" + index}
-	config := []string{"core.fsmonitor=false", "core.splitIndex=false", "core.ignoreStat=false"}
+	config := []string{"core.fsmonitor=false", "core.splitIndex=false", "core.ignoreStat=false", "core.hooksPath=" + os.DevNull}
 	for _, reveal := range []struct {
 		option string
 		paths  []string

@@ -160,9 +160,11 @@ func (w *writing) write(ctx context.Context) error {
 	if err := w.difference(ctx, state); err != nil {
 		return err
 	}
+	// Where something differs, as it did, or a filter fails, git refreshes what
+	// it can.
 	_, err = w.r.git.run(ctx, w.command("update-index", "-q", "--refresh"))
-	if exitCode(err) == 1 {
-		err = nil // something differs, as it did
+	if exitCode(err) > 0 {
+		err = nil
 	}
 	if err == nil {
 		m := &making{r: w.r, set: w.set, req: workspace.CreateRequest{Inherit: w.inherit}}

@@ -2,6 +2,7 @@ package gitops
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -21,6 +22,10 @@ type readState struct {
 	files map[string][]byte
 	// modes are the permissions of files, as "0600 path".
 	modes []string
+	// converts is true where converted are the files that git converts when it
+	// writes them, and all others are written as they are stored.
+	converts  bool
+	converted []string
 	// present are files on disk that the index says aren't.
 	present []string
 	// intended are files that are only announced to the index.
@@ -47,14 +52,9 @@ func (w *writing) readState(ctx context.Context) (readState, error) {
 		state.files[names[i]], err = io.ReadAll(content)
 		return err
 	})
-	lines := func(name string) []string {
-		content := strings.TrimSuffix(string(state.files[name]), "\x00")
-		if content == "" {
-			return nil
-		}
-		return strings.Split(content, "\x00")
-	}
-	state.modes, state.present = lines(stateModes), lines(statePresent)
+	state.modes, state.present = splitNUL(state.files[stateModes]), splitNUL(state.files[statePresent])
+	_, state.converts = state.files[stateConverted]
+	state.converted = splitNUL(state.files[stateConverted])
 	if flags, ok := scanIndex(state.files[stateIndex]); ok {
 		state.intended = flags.intended
 	}
@@ -115,20 +115,41 @@ func nextBlob(in *bufio.Reader, id string, each func(io.Reader) error) error {
 
 // checkout writes the files that are as the index has them.
 func (w *writing) checkout(ctx context.Context, state readState) error {
-	run := func(config []string) error {
-		cmd := w.command("checkout-index", "-q", "-f", "-u", "-a")
-		cmd.config = append(cmd.config, config...)
-		_, err := w.r.git.run(ctx, cmd)
-		if err != nil || len(state.present) == 0 {
+	commands := []command{w.command("checkout-index", "-q", "-f", "-u", "-a")}
+	some := func(files []string) {
+		if len(files) > 0 {
+			cmd := w.command("checkout-index", "-q", "-f", "-u", "--ignore-skip-worktree-bits", "-z", "--stdin")
+			cmd.stdin = bytes.NewReader(joinNUL(files))
+			commands = append(commands, cmd)
+		}
+	}
+	if state.converts {
+		commands = nil
+		some(state.converted)
+	} else {
+		some(state.present)
+	}
+	for _, cmd := range commands {
+		if err := w.filtered(ctx, cmd); err != nil {
 			return err
 		}
-		cmd.args = []string{"checkout-index", "-q", "-f", "--ignore-skip-worktree-bits", "-z", "--stdin"}
-		cmd.stdin = strings.NewReader(strings.Join(state.present, "\x00") + "\x00")
-		_, err = w.r.git.run(ctx, cmd)
-		return err
 	}
-	err := run(nil)
-	if err == nil || ctx.Err() != nil {
+	if state.converts {
+		return w.asStored(ctx, state)
+	}
+	return nil
+}
+
+// filtered runs a command that may need a filter, and does without where one
+// fails.
+func (w *writing) filtered(ctx context.Context, cmd command) error {
+	var input []byte
+	if cmd.stdin != nil {
+		input, _ = io.ReadAll(cmd.stdin)
+		cmd.stdin = bytes.NewReader(input)
+	}
+	_, err := w.r.git.run(ctx, cmd)
+	if exitCode(err) <= 0 || ctx.Err() != nil {
 		return err
 	}
 	off, offErr := w.r.withoutFilters(ctx, w.admin, w.directory)
@@ -136,7 +157,52 @@ func (w *writing) checkout(ctx context.Context, state readState) error {
 		return errors.Join(err, offErr)
 	}
 	w.plan.warn("a filter failed (%s): files that have one are as they are stored", because(err))
-	return run(off)
+	cmd.config = append(cmd.config, off...)
+	if input != nil {
+		cmd.stdin = bytes.NewReader(input)
+	}
+	_, err = w.r.git.run(ctx, cmd)
+	return err
+}
+
+// asStored writes the files that the index has, but for those that were
+// converted, as they are stored.
+func (w *writing) asStored(ctx context.Context, state readState) error {
+	out, err := w.r.git.run(ctx, w.command("ls-files", "-s", "-t", "-z"))
+	if err != nil {
+		return err
+	}
+	skip := make(map[string]bool)
+	for _, file := range state.converted {
+		skip[file] = true
+	}
+	root, err := os.OpenRoot(w.directory)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	var files []indexStage
+	var ids []string
+	for record := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
+		head, file, _ := strings.Cut(record, "\t")
+		fields := strings.Fields(head)
+		if len(fields) != 4 || fields[3] != "0" || skip[file] {
+			continue
+		}
+		if fields[1] == entryGitlink {
+			err = errors.Join(err, root.MkdirAll(file, 0o777))
+			continue
+		}
+		if fields[0] != "S" || slices.Contains(state.present, file) {
+			files, ids = append(files, indexStage{fields[1], fields[2], file}), append(ids, fields[2])
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return w.blobs(ctx, ids, func(i int, content io.Reader) error {
+		return writeBelow(root, files[i].path, files[i].mode, content)
+	})
 }
 
 // difference writes the files that are not as the index has them, with their

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -34,11 +35,15 @@ type snapshotter struct {
 	// previous is a snapshot that this one takes the place of, "" for none.
 	previous string
 	inherit  []*os.File
+	// exact is true where the snapshot must do without the directory.
+	exact bool
 	// lacks has a line for each thing that the snapshot can't hold.
 	lacks []string
 
 	scratch string
 	index   string
+	config  []string
+	usual   map[string]fs.FileMode
 }
 
 // snapshotTaken is a snapshot that was taken.
@@ -84,20 +89,26 @@ func (s *snapshotter) takeOnce(ctx context.Context, look lookedAt) (snapshotTake
 
 // trees writes what the snapshot is made of.
 func (s *snapshotter) trees(ctx context.Context, look lookedAt) (snapshotTrees, error) {
-	clean := s.head + "^{tree}"
+	s.config = look.options.config
+	head := s.head + "^{tree}"
 	if s.admin == "" {
-		return snapshotTrees{work: clean, index: clean}, nil
+		return snapshotTrees{work: head, index: head}, nil
 	}
 	files := s.collect(ctx, look)
 	state, err := s.stateOf(ctx, look, files)
 	if err != nil {
 		return snapshotTrees{}, err
 	}
-	if len(look.report.changes) == 0 && len(files) == 0 && !state.needed() && s.dir != "" && s.head != "" {
-		return snapshotTrees{work: clean, index: clean}, nil
+	if s.clean(look) && len(files) == 0 && !state.needed() && !s.exact {
+		return snapshotTrees{work: head, index: head}, nil
 	}
 	if err := copyFile(filepath.Join(s.admin, "index"), s.index); err != nil && !isAbsent(err) {
 		return snapshotTrees{}, err
+	}
+	if s.exact && s.dir != "" {
+		if files, err = s.exactly(ctx, files, &state); err != nil {
+			return snapshotTrees{}, err
+		}
 	}
 	unmerged, err := s.stages(ctx, "--unmerged")
 	if err != nil {
@@ -136,6 +147,12 @@ func (s *snapshotter) trees(ctx context.Context, look lookedAt) (snapshotTrees, 
 	return trees, err
 }
 
+// clean reports whether the look saw all, and found index and files as the
+// commit has them.
+func (s *snapshotter) clean(look lookedAt) bool {
+	return len(look.report.changes) == 0 && !look.options.withoutSubmodules && s.dir != "" && s.head != ""
+}
+
 // writeIndexTree writes the index as a tree, without its conflicts, which a
 // tree can't have.
 func (s *snapshotter) writeIndexTree(ctx context.Context, unmerged []indexStage) (string, error) {
@@ -157,8 +174,10 @@ func (s *snapshotter) command(args ...string) command {
 	}
 	return command{
 		dir: dir, args: args, write: true, inherit: s.inherit,
-		env:    []string{"GIT_DIR=" + admin, "GIT_WORK_TREE=" + dir, "GIT_INDEX_FILE=" + s.index},
-		config: []string{"core.fsmonitor=false", "core.splitIndex=false", "core.untrackedCache=false", "core.hooksPath=" + os.DevNull},
+		env: []string{"GIT_DIR=" + admin, "GIT_WORK_TREE=" + dir, "GIT_INDEX_FILE=" + s.index},
+		config: append([]string{
+			"core.fsmonitor=false", "core.splitIndex=false", "core.untrackedCache=false", "core.hooksPath=" + os.DevNull,
+		}, s.config...),
 	}
 }
 

@@ -84,6 +84,8 @@ type snapshotFile struct {
 	// commit.
 	source, id string
 	perm       fs.FileMode
+	// indexMode is what the index has, where that counts.
+	indexMode string
 }
 
 // collect finds what differs from the index, and notes what can't be kept.
@@ -112,7 +114,44 @@ func (s *snapshotter) collect(ctx context.Context, look lookedAt) []snapshotFile
 			add(path)
 		}
 	}
+	if look.options.withoutSubmodules {
+		files = append(files, s.gitlinks(ctx)...)
+	}
 	return files
+}
+
+// gitlinks finds the submodules that stand at another commit than the index
+// has, where the status can't be asked: their place is not where they were.
+func (s *snapshotter) gitlinks(ctx context.Context) []snapshotFile {
+	out, err := s.r.git.run(ctx, command{
+		dir: s.dir, env: []string{"GIT_DIR=" + s.admin, "GIT_WORK_TREE=" + s.dir}, config: []string{"core.fsmonitor=false"},
+		args: []string{"ls-files", "-s", "-t", "-z"},
+	})
+	if err != nil {
+		return nil // what comes next fails as well
+	}
+	var files []snapshotFile
+	for path, commit := range parseGitlinks(out) {
+		if id := s.submoduleHead(ctx, path); id != "" && id != commit {
+			files = append(files, snapshotFile{path: path, mode: entryGitlink, id: id})
+		}
+	}
+	return files
+}
+
+// submoduleHead returns the commit that a submodule stands at, "" for none.
+func (s *snapshotter) submoduleHead(ctx context.Context, path string) string {
+	gitDir := gitDirOf(filepath.Join(s.dir, filepath.FromSlash(path)))
+	if gitDir == "" {
+		return ""
+	}
+	id, err := s.r.git.line(ctx, command{
+		dir: gitDir, env: []string{"GIT_DIR=" + gitDir, "GIT_WORK_TREE=" + gitDir}, args: []string{"rev-parse", "--verify", "-q", "HEAD"},
+	})
+	if err != nil || !isObjectID(id) {
+		return ""
+	}
+	return id
 }
 
 func (s *snapshotter) lack(format string, args ...any) {
@@ -189,9 +228,8 @@ func (s *snapshotter) submodule(ctx context.Context, c change) (snapshotFile, bo
 	if !strings.Contains(c.submodule, "C") && !c.conflicted {
 		return snapshotFile{}, false
 	}
-	gitDir := gitDirOf(dir)
-	id, err := s.r.git.line(ctx, command{dir: dir, env: []string{"GIT_DIR=" + gitDir}, args: []string{"rev-parse", "--verify", "-q", "HEAD"}})
-	if gitDir == "" || err != nil || !isObjectID(id) {
+	id := s.submoduleHead(ctx, c.path)
+	if id == "" {
 		s.lack("the commit that the submodule %s stands at", c.path)
 		return snapshotFile{}, false
 	}
@@ -240,14 +278,23 @@ func (s *snapshotter) store(ctx context.Context, files []snapshotFile, extra []s
 	if err != nil {
 		return nil, err
 	}
-	lines := strings.Split(out, "\n")
-	if len(lines) != len(of) {
-		return nil, fmt.Errorf("git stored %d of %d files", len(lines), len(of))
+	lines, err := splitLines(out, len(of))
+	if err != nil {
+		return nil, err
 	}
 	for k, i := range of {
 		ids[i] = lines[k]
 	}
 	return ids, nil
+}
+
+// splitLines splits what git said of n files.
+func splitLines(out string, n int) ([]string, error) {
+	lines := strings.Split(out, "\n")
+	if len(lines) != n {
+		return nil, fmt.Errorf("git read %d of %d files", len(lines), n)
+	}
+	return lines, nil
 }
 
 // quotedPath quotes a path in git's way where it has to be.

@@ -22,6 +22,8 @@ const (
 	// statePresent names files that are on disk although the index has a flag
 	// that they aren't.
 	statePresent = "present"
+	// stateConverted names the files that git converts when it writes them.
+	stateConverted = "converted"
 	// The others are files of the entry of the same name.
 	stateConfig = "config.worktree"
 	stateSparse = "sparse-checkout"
@@ -38,11 +40,18 @@ type snapshotState struct {
 	modes []string
 	// present are files that the index says aren't on disk.
 	present []string
+	// converts is true where git may convert files when it writes them, and
+	// converted are then those that it would write as they are on disk; all
+	// others are on disk as they are stored.
+	converts  bool
+	converted []string
 	// sources are the files that are kept as they are, by name.
 	sources map[string]string
 }
 
-func (s snapshotState) needed() bool { return s.index || len(s.modes) > 0 || len(s.sources) > 0 }
+func (s snapshotState) needed() bool {
+	return s.index || s.converts || len(s.modes) > 0 || len(s.sources) > 0
+}
 
 // stateOf finds out what has to be kept besides the trees.
 func (s *snapshotter) stateOf(ctx context.Context, look lookedAt, files []snapshotFile) (snapshotState, error) {
@@ -65,10 +74,7 @@ func (s *snapshotter) stateOf(ctx context.Context, look lookedAt, files []snapsh
 	}
 	state.index = state.index || slices.ContainsFunc(look.report.changes, func(c change) bool { return c.conflicted })
 	for _, f := range files {
-		plain := f.mode == entryFile && f.perm == 0o644 || f.mode == entryExecutable && f.perm == 0o755
-		if (f.mode == entryFile || f.mode == entryExecutable) && !plain {
-			state.modes = append(state.modes, fmt.Sprintf("%04o %s", f.perm, f.path))
-		}
+		s.noteMode(f, &state)
 	}
 	for name, file := range stateSources {
 		path := filepath.Join(s.admin, filepath.FromSlash(file))
@@ -100,12 +106,12 @@ func (s *snapshotter) stateFiles(state snapshotState) ([]string, error) {
 	if state.index {
 		paths = append(paths, s.index)
 	}
-	for name, lines := range map[string][]string{stateModes: state.modes, statePresent: state.present} {
-		if len(lines) == 0 {
+	for name, lines := range map[string][]string{stateModes: state.modes, statePresent: state.present, stateConverted: state.converted} {
+		if len(lines) == 0 && (name != stateConverted || !state.converts) {
 			continue
 		}
 		path := filepath.Join(s.scratch, name)
-		if err := os.WriteFile(path, []byte(strings.Join(lines, "\x00")+"\x00"), 0o600); err != nil {
+		if err := os.WriteFile(path, joinNUL(lines), 0o600); err != nil {
 			return nil, err
 		}
 		paths = append(paths, path)
@@ -113,10 +119,29 @@ func (s *snapshotter) stateFiles(state snapshotState) ([]string, error) {
 	return paths, nil
 }
 
-// indexStage is an entry of the index that is no plain one.
+// joinNUL ends each line with a NUL.
+func joinNUL(lines []string) []byte {
+	var b []byte
+	for _, line := range lines {
+		b = append(append(b, line...), 0)
+	}
+	return b
+}
+
+// splitNUL is the inverse of joinNUL.
+func splitNUL(content []byte) []string {
+	if len(content) == 0 {
+		return nil
+	}
+	return strings.Split(strings.TrimSuffix(string(content), "\x00"), "\x00")
+}
+
+func modeLine(f snapshotFile) string { return fmt.Sprintf("%04o %s", f.perm, f.path) }
+
+// indexStage is an entry of the index.
 type indexStage struct{ mode, id, path string }
 
-// stages lists the conflicts of the index copy, or those that were resolved.
+// stages lists entries of the index copy: --unmerged, --resolve-undo or --stage.
 func (s *snapshotter) stages(ctx context.Context, which string) ([]indexStage, error) {
 	out, err := s.r.git.run(ctx, s.command("ls-files", which, "-z"))
 	if err != nil {

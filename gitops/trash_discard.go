@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/threadtree/threadtree/workspace"
@@ -187,7 +188,7 @@ func (d *discarding) renew(ctx context.Context) error {
 	v := verdict{directory: d.j.Hidden, admin: d.j.Admin, head: sha, branch: d.j.Own, tip: d.j.OwnTip}
 	s := d.r.newSnapshotter(d.p, v, d.lock.inherit())
 	old, oldErr := d.r.readSnapshot(ctx, d.p, d.j.Snapshot)
-	s.previous = d.j.Snapshot
+	s.previous, s.exact = d.j.Snapshot, true
 	look, err := d.r.lookHard(ctx, d.j.Admin, d.j.Hidden, statusOptions{withoutSubmodules: true})
 	var taken snapshotTaken
 	if err == nil {
@@ -224,7 +225,12 @@ func (d *discarding) replaceSnapshot(ctx context.Context, taken snapshotTaken) e
 	if err := d.r.updateRef(ctx, d.p, d.set, d.lock.inherit(), d.j.Ref, taken.commit, d.j.Snapshot); err != nil {
 		return cant(err)
 	}
-	d.j.Snapshot, d.j.Lacks = taken.commit, taken.lacks
+	d.j.Snapshot = taken.commit
+	for _, line := range taken.lacks {
+		if !slices.Contains(d.j.Lacks, line) {
+			d.j.Lacks = append(d.j.Lacks, line)
+		}
+	}
 	return noJournal(d.j.write(d.p.ID), "; nothing was let go")
 }
 
@@ -268,6 +274,9 @@ func (d *discarding) rest(ctx context.Context) error {
 		return failure("", "the snapshot could not be let go", "see what git says, then try again", err)
 	}
 	d.r.at("unreferenced")
+	if err := removeTrees(buried(d.p.ID)); err != nil {
+		return cantRemove("", "the worktree's entry", err)
+	}
 	return cantRemove("", "the journal of the deleted workspace", d.j.forget(d.p.ID))
 }
 

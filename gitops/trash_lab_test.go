@@ -140,9 +140,9 @@ func (l *lab) shapeOf(dir string, ignored bool) shape {
 		index:  l.run(dir, "ls-files", "-s", "-z"),
 		flags:  l.run(dir, "ls-files", "-v", "-f", "-z"),
 		undo:   l.run(dir, "ls-files", "--resolve-undo", "-z"),
-		head:   l.run(dir, "rev-parse", "--symbolic-full-name", "HEAD"),
 		files:  make(map[string]string),
 	}
+	s.head, _ = l.try(dir, "symbolic-ref", "HEAD")
 	skip := make(map[string]bool)
 	if !ignored {
 		for path := range strings.SplitSeq(l.run(dir, "ls-files", "-o", "-i", "--exclude-standard", "--directory", "-z"), "\x00") {
