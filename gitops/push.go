@@ -138,7 +138,7 @@ func (p *pushing) bringsSomething(ctx context.Context) error {
 	case nothing:
 		return p.refuse(workspace.ErrNothingToMerge, "commit something first", "there is no commit in %s that %s hasn't", p.at.Directory, cmp.Or(p.parted.branch, "its base"))
 	case p.branch == "":
-		return p.refuse(workspace.ErrNotReady, "make a branch of it first: git -C "+p.at.Directory+" switch -c NAME",
+		return p.refuse(workspace.ErrNotReady, "make a branch of it first: git -C "+quoted(p.at.Directory)+" switch -c NAME",
 			"%s is on no branch (detached HEAD), and only a branch can be pushed", p.at.Directory)
 	}
 	return nil
