@@ -1,0 +1,200 @@
+package gitops
+
+import (
+	"cmp"
+	"context"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/threadtree/threadtree/workspace"
+)
+
+// join makes one commit of all: a merge commit, or a squash.
+func (c *composer) join(ctx context.Context, picks []pick) error {
+	// The text is ours: hooks are reported, and the commits' encodings don't
+	// matter.
+	c.out.hooks, c.needs.hooks, c.needs.cleanup = c.needs.hooks, nil, ""
+	if c.out.needsGit = c.needs.reason(nil); c.out.needsGit != "" {
+		return nil
+	}
+	onto, err := c.objects.commit(c.in.onto)
+	if err != nil {
+		return err
+	}
+	if err := c.attributes.checkout(ctx, onto.tree); err != nil {
+		return err
+	}
+	merged, err := c.mergeTree(ctx, c.in.onto, c.in.tip, false)
+	if err != nil {
+		return err
+	}
+	if !merged.clean {
+		c.out.conflict = newReplayConflict(merged, workspace.CommitInfo{}, 0)
+		return nil
+	}
+	if c.in.strategy == workspace.StrategyMerge {
+		return c.commitMerge(ctx, merged.tree, len(picks))
+	}
+	if merged.tree == onto.tree {
+		c.out.dropped = len(picks)
+		return c.finish(c.in.onto, 0)
+	}
+	text := c.squashed(picks)
+	c.out.tip, c.out.tree, c.out.commits = c.put("commit", formatCommit(merged.tree, []string{c.in.onto}, text, c.needs.committer)), merged.tree, 1
+	return nil
+}
+
+func (c *composer) commitMerge(ctx context.Context, tree string, picks int) error {
+	text := tidy(c.in.message)
+	if text == "" && !c.rehearsal {
+		var err error
+		if text, err = c.mergeMessage(ctx); err != nil {
+			return err
+		}
+	}
+	s := signed{author: c.needs.author, message: text}
+	c.out.tip = c.put("commit", formatCommit(tree, []string{c.in.onto, c.in.tip}, s, c.needs.committer))
+	c.out.tree, c.out.commits = tree, picks+c.out.merges+1
+	return nil
+}
+
+// mergeMessage asks git for the message of the merge. A list of commits isn't
+// asked for: it would be counted from another HEAD than the target.
+func (c *composer) mergeMessage(ctx context.Context) (string, error) {
+	what := "commit '" + c.in.tip + "'"
+	if c.in.branch != "" {
+		what = "branch '" + c.in.branch + "' of ."
+	}
+	cmd := c.plain("fmt-merge-msg", "--into-name", c.in.target)
+	cmd.config = []string{"merge.log=false"}
+	cmd.stdin = strings.NewReader(c.in.tip + "\t\t" + what + "\n")
+	out, err := c.r.git.run(ctx, cmd)
+	return string(out), err
+}
+
+// squashed is the author and the message of a squash: those of a lone commit,
+// or else the subjects of all of them, and everybody who wrote them.
+func (c *composer) squashed(picks []pick) signed {
+	if len(picks) == 0 { // merge commits alone
+		return signed{c.needs.author, cmp.Or(tidy(c.in.message), branchWords(c.in.branch), "Squash "+c.in.tip) + "\n"}
+	}
+	last := picks[len(picks)-1].commit.replayed()
+	if len(picks) == 1 {
+		if given := tidy(c.in.message); given != "" {
+			last.message = given
+		}
+		return last
+	}
+	authors := newAuthors(picks)
+	s := signed{author: last.author}
+	if authors.several {
+		s.author = c.needs.author
+	}
+	text := tidy(c.in.message)
+	if text == "" {
+		text = c.subjects(picks)
+	}
+	s.message = text + authors.trailers(s.author, text)
+	return s
+}
+
+// subjects is a message made of those of the picks.
+func (c *composer) subjects(picks []pick) string {
+	var b strings.Builder
+	first := branchWords(c.in.branch)
+	if first == "" {
+		first = c.out.source[0].Subject
+	}
+	b.WriteString(first + "\n\n")
+	for _, info := range c.out.source {
+		if info.Subject != "" {
+			b.WriteString("* " + info.Subject + "\n")
+		}
+	}
+	return tidy(b.String())
+}
+
+// branchWords is the last part of a branch's name as a title.
+func branchWords(branch string) string {
+	name := branch[strings.LastIndexByte(branch, '/')+1:]
+	words := strings.Join(strings.FieldsFunc(name, func(r rune) bool { return r == '-' || r == '_' }), " ")
+	first, size := utf8.DecodeRuneInString(words)
+	if size == 0 {
+		return ""
+	}
+	return string(unicode.ToUpper(first)) + words[size:]
+}
+
+// tidy drops what a commit's message has no use for: blank lines around it,
+// and NUL. It ends the last line.
+func tidy(message string) string {
+	message = strings.TrimRight(skipBlankLines(strings.ReplaceAll(message, "\x00", "")), " \t\r\n")
+	if message == "" {
+		return ""
+	}
+	return message + "\n"
+}
+
+// authors are those who wrote some commits.
+type authors struct {
+	// names are "Name <email>" by the address in lower case, and emails are
+	// these in the order of their first commit.
+	names  map[string]string
+	emails []string
+	// several is true where the commits have more than one author, those that
+	// are named beside them not counted.
+	several bool
+}
+
+const coAuthor = "Co-authored-by: "
+
+func newAuthors(picks []pick) *authors {
+	a := &authors{names: make(map[string]string)}
+	for _, p := range picks {
+		s := p.commit.replayed()
+		a.add(s.author)
+		_, email, _ := splitIdentity(s.author)
+		a.several = a.several || len(a.emails) > 0 && !strings.EqualFold(email, a.emails[0])
+		for line := range strings.Lines(s.message) {
+			if len(line) > len(coAuthor) && strings.EqualFold(line[:len(coAuthor)], coAuthor) {
+				a.add(line[len(coAuthor):])
+			}
+		}
+	}
+	return a
+}
+
+func (a *authors) add(identity string) {
+	name, email, _ := splitIdentity(identity)
+	key := strings.ToLower(email)
+	if _, known := a.names[key]; known || email == "" {
+		return
+	}
+	a.names[key] = name + " <" + email + ">"
+	a.emails = append(a.emails, key)
+}
+
+// trailers are the lines for everybody but the author, where text hasn't them.
+func (a *authors) trailers(author, text string) string {
+	_, own, _ := splitIdentity(author)
+	var lines []string
+	for _, email := range a.emails {
+		line := coAuthor + a.names[email] + "\n"
+		if email != strings.ToLower(own) && !slices.Contains(slices.Collect(strings.Lines(text)), line) {
+			lines = append(lines, line)
+		}
+	}
+	if len(lines) == 0 {
+		return ""
+	}
+	if !endsInTrailer.MatchString(text) {
+		lines = append([]string{"\n"}, lines...)
+	}
+	return strings.Join(lines, "")
+}
+
+// endsInTrailer matches a message to whose last lines others may be added.
+var endsInTrailer = regexp.MustCompile(`\n\n([A-Za-z-]+-[Bb]y: [^\n]*\n)+$`)

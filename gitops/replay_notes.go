@@ -1,0 +1,28 @@
+package gitops
+
+import (
+	"context"
+	"strings"
+)
+
+// copyNotes has the notes of rewritten commits follow them, as git rebase does
+// where notes.rewriteRef asks for it. It is for the time after the move. Where
+// it fails the commits are as they should be, without their notes.
+func (r *Repository) copyNotes(ctx context.Context, in composeInput, done composed) error {
+	if !done.copyNotes || len(done.rewritten) == 0 {
+		return nil
+	}
+	var lines strings.Builder
+	for _, w := range done.rewritten {
+		lines.WriteString(w.old + " " + w.new + "\n")
+	}
+	gitDir := in.gitDir
+	if gitDir == "" {
+		gitDir = in.project.ID
+	}
+	_, err := r.git.run(ctx, command{
+		dir: gitDir, env: []string{"GIT_DIR=" + gitDir}, write: true, inherit: in.inherit,
+		args: []string{"notes", "copy", "--stdin", "--for-rewrite=rebase"}, stdin: strings.NewReader(lines.String()),
+	})
+	return failure("", "the notes of the commits could not be copied to the new ones; the commits are whole", "copy them with: git notes copy OLD NEW", err)
+}
