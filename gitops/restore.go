@@ -59,7 +59,7 @@ func (re *restoring) restore(ctx context.Context) error {
 		return re.mark()
 	case re.j.Phase == trashRestored:
 		// It was back, and is gone again: only the snapshot is left.
-		re.j.Phase, re.j.Restore, re.j.Hidden = trashKept, nil, ""
+		re.j.Phase, re.j.Hidden = trashKept, ""
 	}
 	re.req.Progress(workspace.Event{Phase: workspace.PhaseRestore, Message: "Restoring " + re.j.Directory})
 	switch {
@@ -226,7 +226,11 @@ func (re *restoring) planBranch(ctx context.Context, plan *restorePlan, head str
 func (re *restoring) freeBranch(ctx context.Context, branch, tip string) (string, error) {
 	if earlier := re.j.Restore; earlier != nil && earlier.Branch != "" && earlier.Tip == tip {
 		made, err := re.r.tip(ctx, re.p, "refs/heads/"+earlier.Branch)
-		if err != nil || made == tip {
+		if err != nil {
+			return "", err
+		}
+		held, err := re.r.heldBy(ctx, re.p, re.set.mainTop, earlier.Branch, re.j.Admin)
+		if err != nil || made == tip && held == "" {
 			return earlier.Branch, err
 		}
 	}

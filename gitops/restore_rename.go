@@ -3,9 +3,13 @@ package gitops
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+
+	"golang.org/x/sys/unix"
 )
 
 // byRename brings the directory back as a whole, under the repository's lock.
@@ -38,6 +42,10 @@ func (re *restoring) byRename(ctx context.Context) error {
 	}
 	plan := re.j.Restore
 	if hidden {
+		// An empty directory may be in its place.
+		if err := unix.Rmdir(plan.Directory); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return cantRestore(err)
+		}
 		if err := os.Rename(re.j.Hidden, plan.Directory); err != nil {
 			return cantRestore(err)
 		}

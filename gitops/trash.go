@@ -127,6 +127,9 @@ func (t *trashing) begin(ctx context.Context) (workspace.Removed, bool, error) {
 	if err := t.snapshot(ctx, v); err != nil {
 		return none, true, err
 	}
+	if v.mount && !t.req.Force {
+		return none, true, t.cantKeep(t.r.lost(ctx, t.j, errMountPoint), errMountPoint)
+	}
 	if err := t.j.write(t.p.ID); err != nil {
 		return none, true, noJournal(err, nothingRemoved)
 	}

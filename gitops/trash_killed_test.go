@@ -24,6 +24,7 @@ type trashErrand struct {
 	Restore   *workspace.Trashed
 	Discard   *workspace.Trashed
 	All       bool
+	NoForce   bool
 }
 
 var _ = func() bool {
@@ -46,9 +47,12 @@ func childTrash(args []string) error {
 		}
 	}
 	p, ctx, tell := NewProvider(r, ProviderOptions{}), context.Background(), func(workspace.Event) {}
+	var removed workspace.Removed
 	switch {
 	case e.Remove != nil:
-		_, err = p.Remove(ctx, workspace.RemoveRequest{Project: e.Project, Workspace: *e.Remove, TrashID: e.Remove.Attempt.ID, Force: true, Progress: tell})
+		removed, err = p.Remove(ctx, workspace.RemoveRequest{
+			Project: e.Project, Workspace: *e.Remove, TrashID: e.Remove.Attempt.ID, Force: !e.NoForce, Progress: tell,
+		})
 	case e.Restore != nil:
 		_, err = p.Restore(ctx, workspace.RestoreRequest{
 			Project: e.Project, Trashed: *e.Restore, Attempt: "attempt-killed", Progress: tell, Free: func(string, string) bool { return true },
@@ -56,12 +60,37 @@ func childTrash(args []string) error {
 	case e.Discard != nil:
 		err = p.Discard(ctx, e.Project, *e.Discard, e.All)
 	}
-	return errors.Join(err, errors.New("nobody ended the process"))
+	if e.Step != "" || e.Git != "" {
+		return errors.Join(err, errors.New("nobody ended the process"))
+	}
+	result := trashResult{Removed: removed, Code: workspace.CodeOf(err)}
+	if err != nil {
+		result.Message = err.Error()
+	}
+	return json.NewEncoder(os.Stdout).Encode(result)
+}
+
+// trashResult is what became of an errand that nobody ended.
+type trashResult struct {
+	Removed workspace.Removed
+	Code    workspace.Code
+	Message string
 }
 
 // killedAfter runs an errand that must be ended after its step, and then has
 // git throw away what it thinks that nobody needs.
 func (b *bin) killedAfter(e trashErrand) {
+	b.t.Helper()
+	out, err := b.errand(e).CombinedOutput()
+	status, ok := errors.AsType[*exec.ExitError](err)
+	if !ok || !status.Sys().(syscall.WaitStatus).Signaled() {
+		b.t.Fatalf("the process was not killed: %v\n%s", err, out)
+	}
+	b.prune()
+}
+
+// errand is the process that does it.
+func (b *bin) errand(e trashErrand) *exec.Cmd {
 	b.t.Helper()
 	e.Home, e.Env, e.Project = b.home, b.env, b.project()
 	job, err := json.Marshal(e)
@@ -70,12 +99,7 @@ func (b *bin) killedAfter(e trashErrand) {
 	}
 	cmd := exec.Command(os.Args[0], string(job))
 	cmd.Env = append(os.Environ(), childRole+"=trash")
-	out, err := cmd.CombinedOutput()
-	status, ok := errors.AsType[*exec.ExitError](err)
-	if !ok || !status.Sys().(syscall.WaitStatus).Signaled() {
-		b.t.Fatalf("the process was not killed: %v\n%s", err, out)
-	}
-	b.prune()
+	return cmd
 }
 
 // prune has git throw away all that it thinks nobody needs.

@@ -142,7 +142,7 @@ func (l *lab) shapeOf(dir string, ignored bool) shape {
 		undo:   l.run(dir, "ls-files", "--resolve-undo", "-z"),
 		files:  make(map[string]string),
 	}
-	s.head, _ = l.try(dir, "symbolic-ref", "HEAD")
+	s.head, _ = l.try(dir, "symbolic-ref", "-q", "HEAD")
 	skip := make(map[string]bool)
 	if !ignored {
 		for path := range strings.SplitSeq(l.run(dir, "ls-files", "-o", "-i", "--exclude-standard", "--directory", "-z"), "\x00") {
