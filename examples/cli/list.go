@@ -73,7 +73,7 @@ func threadOf(row workspace.Row) string {
 // of it, what the record says.
 func branchOf(row workspace.Row) string {
 	switch {
-	case row.Workspace != nil && row.State.Operation == "rebase":
+	case row.Workspace != nil && row.State.Operation == "rebase" && row.Workspace.Branch != "":
 		return visible(row.Workspace.Branch)
 	case row.Worktree != nil && row.Worktree.Detached && row.Worktree.Head != "":
 		return "(at " + short(row.Worktree.Head) + ")"

@@ -168,8 +168,11 @@ func (a *app) preview(p workspace.Preview) string {
 	case p.FastForward:
 		verdict = "fast-forwards"
 	}
-	fmt.Fprintf(&b, "%s into %s: %s (%s, %s)\n", visible(shownBranch(p.Branch)), visible(p.Target), verdict,
-		counted(len(p.Commits), "commit"), counted(len(p.Files), "file"))
+	counts := counted(len(p.Commits), "commit")
+	if p.Conflict == nil {
+		counts += ", " + counted(len(p.Files), "file")
+	}
+	fmt.Fprintf(&b, "%s into %s: %s (%s)\n", visible(shownBranch(p.Branch)), visible(p.Target), verdict, counts)
 	for _, c := range p.Commits {
 		fmt.Fprintf(&b, "  %s %s\n", short(c.SHA), visible(c.Subject))
 	}
