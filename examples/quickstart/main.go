@@ -45,31 +45,35 @@ func run(ctx context.Context, out io.Writer, keep string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	manager, err := newManager(store, s.dir)
+	manager, merger, err := wire(store, s.dir)
 	if err != nil {
 		return err
 	}
-	return tell(ctx, s, manager)
+	return tell(ctx, s, manager, merger)
 }
 
-// newManager is all the wiring that there is: the life cycle over a store, git
-// and locks.
-func newManager(store *sqlite.Store, home string) (*workspace.Manager, error) {
+// wire puts it all together: the life cycle over a store, git and locks, and
+// merging beside it.
+func wire(store *sqlite.Store, home string) (*workspace.Manager, *workspace.Merger, error) {
 	repository, err := gitops.New(gitops.Options{Home: home})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	locks, err := gitops.NewAttemptLocks(filepath.Join(home, "locks"), "")
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return workspace.NewManager(workspace.Config{
+	manager, err := workspace.NewManager(workspace.Config{
 		Store: store, Repository: repository, Locker: locks,
 		Provider: gitops.NewProvider(repository, gitops.ProviderOptions{}),
 	})
+	if err != nil {
+		return nil, nil, err
+	}
+	return manager, workspace.NewMerger(manager, gitops.NewMerger(repository, gitops.MergeOptions{})), nil
 }
 
-func tell(ctx context.Context, s *story, manager *workspace.Manager) error {
+func tell(ctx context.Context, s *story, manager *workspace.Manager, merger *workspace.Merger) error {
 	const thread = "1416032400" // the chat system's id; any string will do
 
 	s.step("A project: a git repository with a commit")
@@ -129,13 +133,28 @@ func tell(ctx context.Context, s *story, manager *workspace.Manager) error {
 		return err
 	}
 
-	s.step("A person brings the commit home; now the delete goes through")
-	if err := s.git(s.project, "merge", "--ff-only", w.Branch); err != nil {
+	s.step("Merge: the commit comes home, and the project's checkout follows")
+	merged, err := merger.Merge(ctx, workspace.MergeOptions{ThreadID: thread})
+	if err != nil {
 		return err
 	}
+	s.say("%s is on %s now, with %d commit more", merged.Branch, merged.Target, merged.Commits)
+	if err := s.onDisk(); err != nil {
+		return err
+	}
+
+	s.step("Delete: now it goes through")
 	if _, err := manager.Delete(ctx, workspace.DeleteOptions{ThreadID: thread}); err != nil {
 		return err
 	}
-	s.say("deleted")
+	if err := s.onDisk(); err != nil {
+		return err
+	}
+
+	s.step("Restore: it was not gone for good")
+	if w, err = manager.Restore(ctx, workspace.RestoreOptions{ThreadID: thread}); err != nil {
+		return err
+	}
+	s.say("thread %s is back in %s", w.ThreadID, s.short(w.Directory))
 	return s.onDisk()
 }

@@ -22,8 +22,8 @@ func TestStory(t *testing.T) {
 	if err := run(t.Context(), &out, dir); err != nil {
 		t.Fatalf("%v\n%s", err, &out)
 	}
-	ids := regexp.MustCompile(`(project-)[0-9a-f]{8}|(up to )[0-9a-f]+`)
-	got := ids.ReplaceAllString(out.String(), "${1}${2}ID")
+	ids := regexp.MustCompile(`(project-)[0-9a-f]{8}|(up to )[0-9a-f]+|(deleted-)[0-9a-f]{8}`)
+	got := ids.ReplaceAllString(out.String(), "${1}${2}${3}ID")
 	const golden = "testdata/story.golden"
 	if *update {
 		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
