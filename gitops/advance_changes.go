@@ -16,8 +16,8 @@ type treeChange struct {
 	path string
 	// oldMode and newMode are 0 where the commit doesn't have the path.
 	oldMode, newMode uint32
-	// newID is the object of the new one.
-	newID string
+	// oldID and newID are the objects.
+	oldID, newID string
 }
 
 // parseTreeChanges reads the output of "git diff-tree -r -z --raw" without
@@ -39,7 +39,7 @@ func parseTreeChanges(out []byte) ([]treeChange, error) {
 		if err != nil {
 			return nil, fmt.Errorf("a line of the comparison can't be read: %q", clip(meta))
 		}
-		all = append(all, treeChange{path: string(path), oldMode: uint32(oldMode), newMode: uint32(newMode), newID: fields[3]})
+		all = append(all, treeChange{path: string(path), oldMode: uint32(oldMode), newMode: uint32(newMode), oldID: fields[2], newID: fields[3]})
 		out = after
 	}
 	return all, nil

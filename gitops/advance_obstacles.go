@@ -68,6 +68,10 @@ func (l *lookout) look(c treeChange) error {
 	if err != nil || blocked {
 		return err
 	}
+	changed := c.newMode != 0 && c.oldMode != 0 && c.oldMode != modeSubmodule
+	if changed {
+		return nil // git compares it with the index, where it must be
+	}
 	mark, err := markOf(l.m.at.path(c.path))
 	switch {
 	case err != nil || mark.Kind == kindAbsent:
@@ -77,8 +81,8 @@ func (l *lookout) look(c treeChange) error {
 			l.own = append(l.own, c.path)
 		}
 		return nil
-	case c.newMode == 0 || c.newMode == modeSubmodule || c.oldMode != 0 && c.oldMode != modeSubmodule:
-		return nil // nothing is removed with what is in it, and git sees to the rest
+	case c.newMode == 0 || c.newMode == modeSubmodule:
+		return nil // nothing is removed with what is in it
 	}
 	return l.inside(c.path)
 }
@@ -230,7 +234,7 @@ func (m *move) tracked(ctx context.Context, paths []string) (map[string]bool, er
 // has to be asked, as for scanIndex.
 func findIndexed(content []byte, wanted map[string]bool) (found map[string]bool, ok bool) {
 	found = make(map[string]bool)
-	_, ok = walkIndex(content, func(name []byte) {
+	_, ok = walkIndex(content, func(name, _ []byte) {
 		if wanted[string(name)] {
 			found[string(name)] = true
 		}

@@ -253,6 +253,11 @@ func (r *Repository) deleteBranch(ctx context.Context, p workspace.Project, bran
 	if err != nil {
 		return err
 	}
+	return r.deleteBranchBy(ctx, p, set, branch, tip, leave)
+}
+
+// deleteBranchBy is deleteBranch for settings that were read.
+func (r *Repository) deleteBranchBy(ctx context.Context, p workspace.Project, set *settings, branch, tip string, leave func(string, ...any)) error {
 	held, err := r.heldBy(ctx, p, set.mainTop, branch, "")
 	if err != nil {
 		return err

@@ -31,12 +31,12 @@ const (
 // false where git has to be asked: for a split or a sparse index, which don't
 // have all entries in them, and for one that isn't understood.
 func scanIndex(data []byte) (flags hiddenFlags, ok bool) {
-	return walkIndex(data, func([]byte) {})
+	return walkIndex(data, func(_, _ []byte) {})
 }
 
-// walkIndex is scanIndex that tells each entry's name, which is good until the
-// next.
-func walkIndex(data []byte, each func(name []byte)) (flags hiddenFlags, ok bool) {
+// walkIndex is scanIndex that tells of each entry its name, which is good
+// until the next, and what of fixed length stands before it.
+func walkIndex(data []byte, each func(name, fixed []byte)) (flags hiddenFlags, ok bool) {
 	if len(data) < indexHeader+indexIDLength || string(data[:4]) != "DIRC" {
 		return flags, false
 	}
@@ -47,10 +47,11 @@ func walkIndex(data []byte, each func(name []byte)) (flags hiddenFlags, ok bool)
 	}
 	s := indexScanner{data: data[:len(data)-indexIDLength], at: indexHeader, version: version}
 	for range count {
+		start := s.at
 		if !s.entry(&flags) {
 			return hiddenFlags{}, false
 		}
-		each(s.name)
+		each(s.name, data[start:start+indexStat+indexIDLength+2])
 	}
 	return flags, s.complete()
 }

@@ -1,0 +1,104 @@
+package gitops
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/threadtree/threadtree/workspace"
+)
+
+// Continue finishes a paused merge, as [workspace.Merging] says. The files
+// must have been added: whether they are resolved is for who resolved them to
+// say.
+func (g *Merger) Continue(ctx context.Context, req workspace.MergeRequest) (workspace.Merged, error) {
+	m, err := g.begin(ctx, req)
+	if err == nil {
+		err = m.goOn(ctx)
+	}
+	if err != nil {
+		return workspace.Merged{}, withOp("continue", err)
+	}
+	merged, err := m.merge(ctx)
+	return merged, withOp("continue", err)
+}
+
+// goOn has git finish the operation that is paused.
+func (m *merging) goOn(ctx context.Context) error {
+	if err := m.findPaused(ctx); err != nil || m.resolved {
+		return err
+	}
+	return m.hold(ctx, func() error {
+		stop, err := m.unresolved(ctx)
+		if err != nil {
+			return err
+		}
+		if len(stop.files) > 0 {
+			return m.pausedError(ctx, stop, "is not resolved yet")
+		}
+		return m.continueGit(ctx)
+	})
+}
+
+// findPaused finds the paused merge, or one that was finished by hand, for
+// which m.resolved is true.
+func (m *merging) findPaused(ctx context.Context) error {
+	if err := m.lookAtWorkspace(ctx); err != nil {
+		return err
+	}
+	var err error
+	if m.journal, err = readMergeJournal(m.at.gitDir); err != nil {
+		return err
+	}
+	none := &workspace.Error{
+		Code: workspace.ErrNotFound, Hint: "merge it",
+		Message: fmt.Sprintf("no merge is paused in %s; nothing was changed", m.at.top),
+	}
+	switch j := m.journal; {
+	case j != nil && j.Phase != mergePaused:
+		return m.interruptedNow()
+	case j != nil && j.waits(m.at):
+		m.resume(*j.Paused)
+		return nil
+	case m.at.operation != "":
+		return &workspace.Error{
+			Code: workspace.ErrOperationInProgress, Hint: "finish or abort it with git",
+			Message: fmt.Sprintf("a %s is under way in %s, and it isn't a merge of ours; nothing was changed", m.at.operation, m.at.top),
+		}
+	case j == nil:
+		return none
+	}
+	if err := m.takeUp(ctx); err != nil {
+		return err
+	}
+	if !m.resolved {
+		return none
+	}
+	return nil
+}
+
+// continueGit has git go on, up to the end or the next conflict.
+func (m *merging) continueGit(ctx context.Context) error {
+	args := []string{"commit", "-q", "--no-edit"}
+	phase := workspace.PhaseMerge
+	if m.strategy == workspace.StrategyRebase {
+		args, phase = []string{"rebase", "--continue"}, workspace.PhaseRebase
+	}
+	m.tell(phase, "Continuing the %s in %s", m.journal.Paused.operation(), m.at.top)
+	_, gitErr := m.r.git.run(ctx, m.inWorkspace(args...))
+	m.did(stepGitDone)
+	m.at.operation = operation(m.at.gitDir)
+	if gitErr == nil && m.at.operation == "" {
+		return nil
+	}
+	stop, err := m.whereStopped(context.WithoutCancel(ctx))
+	switch {
+	case err != nil:
+		return err
+	case stop != nil:
+		return m.pauseAt(ctx, stop)
+	case m.at.operation == "":
+		return nil
+	}
+	return failure("", fmt.Sprintf("git could not continue the %s in %s, which is paused as before", m.journal.Paused.operation(), m.at.top),
+		"see what git or a hook of it says there, then continue again, or abort", gitErr)
+}

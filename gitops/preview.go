@@ -1,0 +1,191 @@
+package gitops
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/threadtree/threadtree/workspace"
+)
+
+// Preview says what a merge would do now, as [workspace.Merging] says: by the
+// same judgement and the same composition, in a store of objects that is gone
+// afterwards. What signs commits isn't tried, and no hook is run.
+func (g *Merger) Preview(ctx context.Context, req workspace.MergeRequest) (workspace.Preview, error) {
+	v := &previewing{merging: g.looking(req)}
+	err := v.preview(ctx)
+	return v.p, withOp("preview", err)
+}
+
+// previewing is one look ahead.
+type previewing struct {
+	*merging
+	p workspace.Preview
+	// clean and inWorkspace are what speaks against the workspace, inTarget
+	// against the target.
+	clean, inWorkspace, inTarget error
+}
+
+func (v *previewing) preview(ctx context.Context) error {
+	if err := v.lookAtWorkspace(ctx); err != nil {
+		return err
+	}
+	if stop := v.lookAtOperation(ctx); stop != nil {
+		return v.stopped(ctx, stop)
+	}
+	if err := v.lookAtTarget(ctx); err != nil {
+		return err
+	}
+	v.head()
+	if v.onto == v.tip {
+		v.p.Refusals = append(v.p.Refusals, v.nothing(0))
+		return nil
+	}
+	var group errgroup.Group
+	group.Go(func() error {
+		v.clean = v.merging.clean(ctx)
+		return nil
+	})
+	err := v.r.rehearse(ctx, v.composeInput(), func(done composed, command func(...string) (command, error)) error {
+		return v.take(ctx, done, command)
+	})
+	_ = group.Wait()
+	if err != nil {
+		if !standsInWay(err) {
+			return err
+		}
+		v.p.Refusals = append(v.p.Refusals, err)
+	}
+	for _, stands := range []error{v.clean, v.inWorkspace, v.inTarget} {
+		switch {
+		case stands == nil:
+		case standsInWay(stands):
+			v.p.Refusals = append(v.p.Refusals, stands)
+		default:
+			return stands
+		}
+	}
+	v.p.Clean = v.p.Conflict == nil && len(v.p.Refusals) == 0
+	return nil
+}
+
+func (v *previewing) head() {
+	v.p.Branch, v.p.Target, v.p.Strategy = v.branch, v.target, v.strategy
+}
+
+// standsInWay reports whether an error is what a merge would say, and not one of
+// finding that out.
+func standsInWay(err error) bool {
+	switch workspace.CodeOf(err) {
+	case workspace.ErrGitFailed, workspace.ErrTimeout, workspace.ErrInternal, "":
+		return false
+	}
+	return true
+}
+
+// stopped is the preview where something is under way in the workspace.
+func (v *previewing) stopped(ctx context.Context, stop error) error {
+	if !standsInWay(stop) {
+		return stop
+	}
+	v.p.Refusals = append(v.p.Refusals, stop)
+	if c, ok := errors.AsType[*workspace.Conflict](stop); ok {
+		v.p.Conflict = c
+	} else if err := v.lookAtTarget(ctx); err != nil {
+		return err
+	}
+	v.head()
+	return nil
+}
+
+// take describes what was composed.
+func (v *previewing) take(ctx context.Context, done composed, command func(...string) (command, error)) error {
+	v.p.Commits, v.p.FastForward = done.source, done.fastForward
+	switch {
+	case done.conflict != nil:
+		c, err := v.conflict(ctx, done.conflict.files, done.conflict.commit)
+		if err != nil {
+			return err
+		}
+		c.Instructions = instructions(c, v.tip, v.onto)
+		v.p.Conflict = c
+		return nil
+	case done.tip == v.onto:
+		v.p.Refusals = append(v.p.Refusals, v.nothing(done.dropped))
+		return nil
+	}
+	stat, err := command(append([]string{"diff-tree", "-r", "-z", "--no-abbrev", "--raw", "--numstat"}, append(diffOptions, v.onto, done.tip, "--")...)...)
+	if err != nil {
+		return err
+	}
+	stat.config = append(stat.config, diffConfig...)
+	onWay, err := command("diff-tree", "-r", "-z", "--no-renames", "--raw", "--ignore-submodules=none", v.tip, done.tip, "--")
+	if err != nil {
+		return err
+	}
+	group, both := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		out, err := v.r.git.run(both, stat)
+		if err != nil {
+			return err
+		}
+		changes, numstat, err := splitRaw(out)
+		if err == nil {
+			v.p.Files, err = parseNumstat(numstat)
+		}
+		if err == nil {
+			v.inTarget = v.foresee(both, done.tip, changes, stat.env)
+		}
+		return err
+	})
+	group.Go(func() error {
+		out, err := v.r.git.run(both, onWay)
+		if err != nil {
+			return err
+		}
+		changes, err := parseTreeChanges(out)
+		if err == nil {
+			v.inWorkspace = v.free(both, changes)
+		}
+		return err
+	})
+	if err := group.Wait(); err != nil {
+		return failure("", fmt.Sprintf("what %s would change can't be found out", v.target), "see what git says in the repository", err)
+	}
+	return nil
+}
+
+// splitRaw reads the first part of the output of "git diff-tree --raw
+// --numstat -z", a rename as the two changes that it is, and returns the rest.
+func splitRaw(out []byte) (changes []treeChange, numstat []byte, err error) {
+	var plain bytes.Buffer
+	for len(out) > 0 && out[0] == ':' {
+		meta, rest, ok := bytes.Cut(out, []byte{0})
+		fields := strings.Fields(string(meta))
+		path, after, ended := bytes.Cut(rest, []byte{0})
+		if !ok || !ended || len(fields) != 5 {
+			return nil, nil, fmt.Errorf("a line of the difference can't be read: %q", clip(meta))
+		}
+		out = after
+		if kind := fields[4][0]; kind != 'R' && kind != 'C' {
+			fmt.Fprintf(&plain, "%s\x00%s\x00", meta, path)
+			continue
+		}
+		to, after, ended := bytes.Cut(out, []byte{0})
+		if !ended {
+			return nil, nil, fmt.Errorf("the difference ends within a rename: %q", clip(path))
+		}
+		none := strings.Repeat("0", len(fields[2]))
+		if fields[4][0] == 'R' {
+			fmt.Fprintf(&plain, "%s 000000 %s %s D\x00%s\x00", fields[0], fields[2], none, path)
+		}
+		fmt.Fprintf(&plain, ":000000 %s %s %s A\x00%s\x00", fields[1], none, fields[3], to)
+		out = after
+	}
+	changes, err = parseTreeChanges(plain.Bytes())
+	return changes, out, err
+}
