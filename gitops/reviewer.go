@@ -27,6 +27,8 @@ type Reviewer struct {
 	o ReviewOptions
 }
 
+var _ workspace.Reviewing = (*Reviewer)(nil)
+
 // NewReviewer returns a Reviewer of the projects that r reads.
 func NewReviewer(r *Repository, o ReviewOptions) *Reviewer {
 	if o.Timeout == 0 {

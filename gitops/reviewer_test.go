@@ -1,6 +1,7 @@
 package gitops
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -43,4 +44,24 @@ func TestReviewNeedsADirectory(t *testing.T) {
 		_, err = v.Push(t.Context(), workspace.PushRequest{Project: p, Workspace: w, Progress: quiet})
 		wantCode(t, err, workspace.ErrNotReady)
 	}
+}
+
+func TestReviewEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	f := newRepo(t)
+	f.worktree("w")
+	f.commit(f.path("w"), "g", "1", "own")
+	w, v, p := f.row("w", "main"), f.reviewer(), f.open(f.dir)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := v.Branches(ctx, p, workspace.BranchQuery{})
+	wantCode(t, err, workspace.ErrTimeout)
+	_, err = v.Branches(ctx, p, workspace.BranchQuery{Text: "w"})
+	wantCode(t, err, workspace.ErrTimeout)
+	_, err = v.Diff(ctx, workspace.DiffRequest{Project: p, Workspace: w, Patch: true})
+	wantCode(t, err, workspace.ErrTimeout)
+	_, err = v.Overlap(ctx, p, []workspace.Workspace{w, w})
+	wantCode(t, err, workspace.ErrTimeout)
+	_, err = v.Push(ctx, workspace.PushRequest{Project: p, Workspace: w, Progress: quiet})
+	wantCode(t, err, workspace.ErrTimeout)
 }
