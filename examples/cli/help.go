@@ -32,10 +32,10 @@ error. Its codes:
   no_commits            the repository has no commit to start from
   branch_checked_out    another worktree has the branch
   directory_exists      something is where the worktree would go
-  target_not_found      no such branch, tag or commit to start from
+  target_not_found      no such branch, tag, commit or remote
   dirty_worktree        there are changes that are not committed
   unmerged              there are commits that the base does not have
-  nothing_to_merge      the target has all the commits
+  nothing_to_merge      the target has all the commits; none to push
   rebase_conflict       the commits and the target changed the same lines
   merge_conflict        the same, for squash and merge
   target_dirty          the target's checkout has changes in the same files

@@ -28,10 +28,14 @@ type options struct {
 	Delete    deleteCommand    `cmd:"" help:"Remove a thread's workspace, if nothing is lost by it."`
 	Restore   restoreCommand   `cmd:"" help:"Bring a deleted workspace back."`
 	Trash     trashCommand     `cmd:"" help:"Show what can be restored."`
+	Branches  branchesCommand  `cmd:"" help:"List branches, newest first."`
+	Diff      diffCommand      `cmd:"" help:"Show what a thread changes against its base."`
+	Overlap   overlapCommand   `cmd:"" help:"Find workspaces that change the same files."`
 	Preview   previewCommand   `cmd:"" help:"Say what a merge would do, and touch nothing."`
 	Merge     mergeCommand     `cmd:"" help:"Bring a thread's commits home."`
 	Continue  continueCommand  `cmd:"" help:"Finish a merge once its conflict is resolved."`
 	Abort     abortCommand     `cmd:"" help:"Undo a merge that is paused on a conflict."`
+	Push      pushCommand      `cmd:"" help:"Publish a thread's branch."`
 	GC        gcCommand        `cmd:"" name:"gc" help:"Say what could be let go, or let it go."`
 	Reconcile reconcileCommand `cmd:"" help:"Repair the records of a project after a crash."`
 }
