@@ -29,6 +29,8 @@ type Config struct {
 	Removers []Provider
 	// Locker tells live attempts from dead ones.
 	Locker Locker
+	// Recoverers take part in [Manager.Reconcile]; a [Merging] is one.
+	Recoverers []Recoverer
 
 	// Prefix begins the branches of typed and derived names; DefaultPrefix if
 	// empty.

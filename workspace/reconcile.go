@@ -23,6 +23,9 @@ const (
 	ActionMoved ActionKind = "moved"
 	// ActionDeleted: a delete that was interrupted was finished.
 	ActionDeleted ActionKind = "deleted"
+	// ActionRecovered: something else that was interrupted, such as a merge,
+	// was finished or undone.
+	ActionRecovered ActionKind = "recovered"
 	// ActionMissing: a ready record whose directory isn't there, or is no
 	// worktree.
 	ActionMissing ActionKind = "missing"
@@ -40,6 +43,12 @@ const (
 	ActionFailed ActionKind = "failed"
 )
 
+// Recoverer finishes or undoes what a killed process left in a project, and
+// returns a line for each thing it did.
+type Recoverer interface {
+	Recover(ctx context.Context, project Project) ([]string, error)
+}
+
 // Action is one finding of a reconcile.
 type Action struct {
 	Kind      ActionKind
@@ -53,14 +62,19 @@ type Action struct {
 // which are the truth for what exists, and says what it found. Pending records
 // without a live attempt become ready or error; what such an attempt made is
 // cleared, and nothing else is ever removed. It is meant for the start of a
-// program and may be run at any time. One record that can't be repaired does
+// program and may be run at any time. What the configured recoverers find comes
+// first. One record that can't be repaired does
 // not keep the others from it.
 func (m *Manager) Reconcile(ctx context.Context, projectDir string) ([]Action, error) {
-	rows, project, err := m.list(ctx, ListOptions{Project: projectDir, WithoutState: true})
+	project, err := m.cfg.Repository.Open(ctx, projectDir)
 	if err != nil {
 		return nil, within("reconcile", "", err)
 	}
-	var actions []Action
+	actions := m.recoverAll(ctx, project)
+	rows, project, err := m.list(ctx, ListOptions{Project: projectDir, WithoutState: true})
+	if err != nil {
+		return actions, within("reconcile", "", err)
+	}
 	// Records come first: one of them may follow a worktree that has none.
 	slices.SortStableFunc(rows, func(a, b Row) int {
 		switch {
@@ -89,6 +103,22 @@ func (m *Manager) Reconcile(ctx context.Context, projectDir string) ([]Action, e
 		}
 	}
 	return actions, nil
+}
+
+// recoverAll has each recoverer put its own things right. One that can't does
+// not keep the records from being repaired.
+func (m *Manager) recoverAll(ctx context.Context, project Project) []Action {
+	var actions []Action
+	for _, r := range m.cfg.Recoverers {
+		lines, err := r.Recover(ctx, project)
+		for _, line := range lines {
+			actions = append(actions, Action{Kind: ActionRecovered, Detail: line})
+		}
+		if err != nil {
+			actions = append(actions, Action{Kind: ActionFailed, Detail: messageOf(err)})
+		}
+	}
+	return actions
 }
 
 func (m *Manager) reconcileRow(ctx context.Context, project Project, row Row, rows []Row) []Action {
