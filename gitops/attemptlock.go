@@ -53,7 +53,7 @@ func (l *AttemptLocks) Lock(_ context.Context, attemptID string) (workspace.Lock
 		return nil, lockFailure(err)
 	}
 	l.sweep()
-	path := filepath.Join(l.dir, attemptID+".lock")
+	path := l.path(attemptID)
 	owner, err := openLocked(ownerPath(path), os.O_CREATE|os.O_EXCL)
 	if err != nil {
 		return nil, lockFailure(err)
@@ -166,6 +166,9 @@ func lockHeld(path string) (bool, error) {
 		return false, err
 	}
 }
+
+// path is the lock that the children of an attempt inherit.
+func (l *AttemptLocks) path(attemptID string) string { return filepath.Join(l.dir, attemptID+".lock") }
 
 func ownerPath(path string) string { return path + ".owner" }
 

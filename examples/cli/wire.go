@@ -54,7 +54,7 @@ func (a *app) withGit(ctx context.Context, f func(*workspace.Manager, *gitops.Re
 	defer func() { err = errors.Join(err, store.Close()) }()
 	manager, err := workspace.NewManager(workspace.Config{
 		Store: store, Repository: repository, Locker: locks, Provider: a.provider(git),
-		Recoverers: []workspace.Recoverer{gitops.NewMerger(repository, gitops.MergeOptions{})},
+		Recoverers: []workspace.Recoverer{gitops.NewRepairer(repository, locks), gitops.NewMerger(repository, gitops.MergeOptions{})},
 	})
 	if err != nil {
 		return err
