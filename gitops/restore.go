@@ -16,6 +16,9 @@ import (
 // called again after it was interrupted at any point, and returns the same
 // where it had come to its end. See [workspace.Restorer].
 func (p *Provider) Restore(ctx context.Context, req workspace.RestoreRequest) (workspace.Restored, error) {
+	if req.Free == nil {
+		req.Free = func(string, string) bool { return true }
+	}
 	var restored workspace.Restored
 	err := p.r.withTrash(ctx, req.Project, req.Trashed, func(j *trashJournal, lock *trashLock) error {
 		re := &restoring{r: p.r, req: req, p: req.Project, j: j, lock: lock}

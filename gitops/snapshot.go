@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/threadtree/threadtree/workspace"
@@ -99,7 +100,7 @@ func (s *snapshotter) trees(ctx context.Context, look lookedAt) (snapshotTrees, 
 	if err != nil {
 		return snapshotTrees{}, err
 	}
-	if s.clean(look) && len(files) == 0 && !state.needed() && !s.exact {
+	if s.told(look) && len(look.report.changes) == 0 && len(files) == 0 && !state.needed() && !s.exact {
 		return snapshotTrees{work: head, index: head}, nil
 	}
 	if err := copyFile(filepath.Join(s.admin, "index"), s.index); err != nil && !isAbsent(err) {
@@ -110,9 +111,11 @@ func (s *snapshotter) trees(ctx context.Context, look lookedAt) (snapshotTrees, 
 			return snapshotTrees{}, err
 		}
 	}
-	unmerged, err := s.stages(ctx, "--unmerged")
-	if err != nil {
-		return snapshotTrees{}, err
+	var unmerged []indexStage
+	if !s.told(look) || state.conflicts {
+		if unmerged, err = s.stages(ctx, "--unmerged"); err != nil {
+			return snapshotTrees{}, err
+		}
 	}
 	state.index = state.index || len(unmerged) > 0
 	if state.index {
@@ -134,8 +137,11 @@ func (s *snapshotter) trees(ctx context.Context, look lookedAt) (snapshotTrees, 
 			return snapshotTrees{}, err
 		}
 	}
-	if trees.index, err = s.writeIndexTree(ctx, unmerged); err != nil {
-		return snapshotTrees{}, err
+	trees.index = head
+	if !s.told(look) || slices.ContainsFunc(look.report.changes, func(c change) bool { return c.staged || c.conflicted }) {
+		if trees.index, err = s.writeIndexTree(ctx, unmerged); err != nil {
+			return snapshotTrees{}, err
+		}
 	}
 	trees.work = trees.index
 	if len(files) > 0 {
@@ -147,10 +153,9 @@ func (s *snapshotter) trees(ctx context.Context, look lookedAt) (snapshotTrees, 
 	return trees, err
 }
 
-// clean reports whether the look saw all, and found index and files as the
-// commit has them.
-func (s *snapshotter) clean(look lookedAt) bool {
-	return len(look.report.changes) == 0 && !look.options.withoutSubmodules && s.dir != "" && s.head != ""
+// told reports whether the look tells all that differs from the commit.
+func (s *snapshotter) told(look lookedAt) bool {
+	return !look.options.withoutSubmodules && s.dir != "" && s.head != ""
 }
 
 // writeIndexTree writes the index as a tree, without its conflicts, which a

@@ -34,8 +34,8 @@ var stateSources = map[string]string{stateConfig: "config.worktree", stateSparse
 
 // snapshotState is what of a working copy's state fits into no tree.
 type snapshotState struct {
-	// index is true where the index file is kept.
-	index bool
+	// index is true where the index file is kept, as for conflicts in it.
+	index, conflicts bool
 	// modes are the permissions of files, as "0600 path".
 	modes []string
 	// present are files that the index says aren't on disk.
@@ -72,7 +72,8 @@ func (s *snapshotter) stateOf(ctx context.Context, look lookedAt, files []snapsh
 			state.present = present(s.dir, flags.skipped)
 		}
 	}
-	state.index = state.index || slices.ContainsFunc(look.report.changes, func(c change) bool { return c.conflicted })
+	state.conflicts = slices.ContainsFunc(look.report.changes, func(c change) bool { return c.conflicted })
+	state.index = state.index || state.conflicts
 	for _, f := range files {
 		s.noteMode(f, &state)
 	}

@@ -189,8 +189,10 @@ func (t *trashing) dropBranch(ctx context.Context) error {
 			}
 		}
 	}
+	bounded, cancel := context.WithTimeout(ctx, trashHookTimeout)
+	defer cancel()
 	kept := false
-	err := t.r.deleteBranch(ctx, t.p, j.Own, j.OwnTip, func(format string, args ...any) {
+	err := t.r.deleteBranch(bounded, t.p, j.Own, j.OwnTip, func(format string, args ...any) {
 		kept = true
 		t.leave(format, args...)
 	})

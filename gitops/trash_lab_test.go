@@ -246,6 +246,7 @@ func (b *bin) mess() {
 	w("new line\nand \"quote\" \\ back", "odd\n")
 	w("ends in cr\r", "odd\n")
 	w("tab\t", "odd\n")
+	w("not UTF-8 \xff", "odd\n")
 	w("private", "0600\n")
 	w("tool", "#!/bin/sh\n")
 	w("becomes-dir.tmp", "")

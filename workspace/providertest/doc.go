@@ -7,7 +7,8 @@
 //		})
 //	}
 //
-// It needs the git program, with which it looks at what the provider did.
+// It needs the git program, with which it looks at what the provider did. What
+// is asked of a [workspace.Restorer] is skipped for a provider that is none.
 package providertest
 
 import (
@@ -60,6 +61,14 @@ func Run(t *testing.T, newSubject func(t *testing.T) Subject) {
 		"remove, locked":       testRemoveLocked,
 		"remove, in operation": testRemoveOperation,
 		"remove, missing":      testRemoveMissing,
+
+		"trash":                     testTrash,
+		"trash, resumed":            testResume,
+		"restore":                   testRestore,
+		"restore from the snapshot": testRestoreAnew,
+		"restore, taken":            testRestoreTaken,
+		"discard":                   testDiscard,
+		"disk use":                  testDiskUse,
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
