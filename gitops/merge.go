@@ -89,6 +89,8 @@ type merging struct {
 	// resolved is true where the commits are those of a paused merge that was
 	// finished.
 	resolved bool
+	// kept are the refs that keep the tips from before.
+	kept []string
 	// onWay are the paths that differ on the workspace's way, as far as they
 	// were looked at.
 	onWay wayBetween

@@ -82,14 +82,17 @@ func (m *merging) keepBackups(ctx context.Context, commits map[string]string) ([
 	return made, failure("", "the tips could not be kept by refs of their own; nothing was changed", "see that the repository can be written to", err)
 }
 
-// dropBackups removes refs that weren't needed.
-func (m *merging) dropBackups(ctx context.Context, refs []string) {
+// dropBackups removes the refs of a merge that has changed nothing.
+func (m *merging) dropBackups(ctx context.Context) {
 	var lines strings.Builder
-	for _, ref := range refs {
+	for _, ref := range m.kept {
 		fmt.Fprintf(&lines, "delete %s\n", ref)
 	}
-	// One that stays is one backup more.
-	_ = m.updateRefs(ctx, lines.String())
+	m.kept = nil
+	if lines.Len() > 0 {
+		// One that stays is one backup more.
+		_ = m.updateRefs(ctx, lines.String())
+	}
 }
 
 // updateRefs changes refs of our own in one transaction: without a reflog, and

@@ -182,7 +182,6 @@ func (m *merging) settleLanding(ctx context.Context) (string, error) {
 		_, err := m.follow(ctx)
 		return what + " was finished", err
 	}
-	m.dropBackups(ctx, j.Landing.Backups)
 	if j.Landing.InPlace {
 		err = m.stepBack(ctx, true)
 	} else {

@@ -137,6 +137,7 @@ func (m *merging) headNow(ctx context.Context) (string, error) {
 func (m *merging) afterFailure(ctx context.Context, cause error) error {
 	err := m.stepBack(ctx, false)
 	if err == nil {
+		m.dropBackups(ctx)
 		return cause
 	}
 	e, ok := errors.AsType[*workspace.Error](cause)

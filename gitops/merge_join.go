@@ -27,6 +27,9 @@ func (m *merging) byGit(ctx context.Context, done composed) (composed, error) {
 		return composed{}, err
 	}
 	m.did(stepWorking)
+	if err := m.keepTips(ctx); err != nil {
+		return composed{}, m.afterFailure(context.WithoutCancel(ctx), err)
+	}
 	made := composed{source: done.source, dropped: done.dropped}
 	var stop *stopped
 	var err error

@@ -77,8 +77,6 @@ type landing struct {
 	Fate branchFate `json:"fate,omitempty"`
 	// Notes are the commits whose notes are to be copied, old and new.
 	Notes [][2]string `json:"notes,omitempty"`
-	// Backups are the refs that keep both tips.
-	Backups []string `json:"backups,omitempty"`
 	// InPlace is true where git made the commits in the workspace.
 	InPlace bool `json:"inPlace,omitempty"`
 }

@@ -126,12 +126,9 @@ func (m *merging) landHeld(ctx context.Context, done composed, inPlace bool) (wo
 		return workspace.Merged{}, advanced{}, m.retreat(ctx, err)
 	}
 	m.did(stepLanding)
-	var err error
-	j.Landing.Backups, err = m.keepBackups(ctx, m.tips())
-	if err != nil {
+	if err := m.keepTips(ctx); err != nil {
 		return workspace.Merged{}, advanced{}, m.retreat(ctx, err)
 	}
-	m.did(stepBackedUp)
 	m.tell(workspace.PhaseMerge, "Moving %s to %s", m.target, short(done.tip))
 	moved, err := m.r.advance(ctx, m.req.Project, m.advanceInput(done, m.inherit()))
 	if err != nil {
@@ -147,8 +144,19 @@ func (m *merging) landHeld(ctx context.Context, done composed, inPlace bool) (wo
 	}
 	return workspace.Merged{
 		Branch: m.branch, BranchKept: kept, Target: m.target, Commits: done.commits, Dropped: done.dropped, SHA: done.tip,
-		FastForward: done.fastForward, Strategy: m.strategy, Backups: j.Landing.Backups,
+		FastForward: done.fastForward, Strategy: m.strategy, Backups: m.kept,
 	}, moved, nil
+}
+
+// keepTips keeps both tips by refs of their own, once a merge.
+func (m *merging) keepTips(ctx context.Context) error {
+	if m.kept != nil {
+		return nil
+	}
+	var err error
+	m.kept, err = m.keepBackups(ctx, m.tips())
+	m.did(stepBackedUp)
+	return err
 }
 
 // tips are the commits from before the merge.
@@ -200,12 +208,11 @@ func (m *merging) fate() branchFate {
 // retreat undoes what was done before the target could be moved.
 func (m *merging) retreat(ctx context.Context, cause error) error {
 	ctx = context.WithoutCancel(ctx)
-	j := m.journal
-	m.dropBackups(ctx, j.Landing.Backups)
-	if j.Landing.InPlace {
+	if m.journal.Landing.InPlace {
 		return m.afterFailure(ctx, cause)
 	}
-	if err := m.forget(j); err != nil {
+	m.dropBackups(ctx)
+	if err := m.forget(m.journal); err != nil {
 		return fmt.Errorf("%w; %w", cause, err)
 	}
 	return cause

@@ -143,6 +143,9 @@ func (m *merging) pause(ctx context.Context) error {
 		return err
 	}
 	m.did(stepWorking)
+	if err := m.keepTips(ctx); err != nil {
+		return m.afterFailure(context.WithoutCancel(ctx), err)
+	}
 	var stop *stopped
 	var err error
 	if m.strategy == workspace.StrategyRebase {
