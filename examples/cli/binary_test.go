@@ -59,7 +59,7 @@ func newHost(t *testing.T, program string) *host {
 // life is the whole life of a workspace.
 func (h *host) life() {
 	h.t.Helper()
-	branches := h.git("-C", "app", "for-each-ref")
+	branches := h.git("-C", "app", "for-each-ref", "refs/heads", "refs/remotes", "refs/tags")
 	type fields = map[string]any
 	created := h.threadtree("create", "--repo", "app", "--thread", "1", "--title", "Try it")
 	dir, _ := created["directory"].(string)
@@ -84,13 +84,13 @@ func (h *host) life() {
 	if row, ok := rows[0].(fields); !ok || row["thread_id"] != "1" || row["dirty"] != false || row["deletable"] != true {
 		h.t.Errorf("listed %v", rows[0])
 	}
-	if deleted := h.threadtree("delete", "--thread", "1"); fmt.Sprint(deleted) != fmt.Sprint(fields{"deleted": true}) {
+	if deleted := h.threadtree("delete", "--thread", "1"); deleted["deleted"] != true || deleted["restore_until"] == nil {
 		h.t.Errorf("deleted: %v", deleted)
 	}
 	if _, err := os.Stat(dir); !os.IsNotExist(err) {
 		h.t.Errorf("the directory is still there: %v", err)
 	}
-	if now := h.git("-C", "app", "for-each-ref"); now != branches {
+	if now := h.git("-C", "app", "for-each-ref", "refs/heads", "refs/remotes", "refs/tags"); now != branches {
 		h.t.Errorf("the refs were\n%s\nand are\n%s", branches, now)
 	}
 }
