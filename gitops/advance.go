@@ -18,7 +18,7 @@ const (
 	// changed between the look at it and its lock.
 	advanceTries = 3
 	// indexLockPause is the time between two tries for an index's lock.
-	indexLockPause = 20 * time.Millisecond
+	indexLockPause = 5 * time.Millisecond
 	// recoverWait bounds the wait for the lock of an index that somebody else
 	// holds while an interrupted move is to be settled.
 	recoverWait = time.Second

@@ -31,15 +31,20 @@ func (r *Repository) recoverMoves(ctx context.Context, p workspace.Project, in a
 		gitDirs = append(gitDirs, filepath.Join(p.ID, "worktrees", name.Name()))
 	}
 	var lines []string
-	var all error
+	var all []error
 	for _, gitDir := range gitDirs {
 		line, err := r.recoverMove(ctx, p, gitDir, in)
 		if line != "" {
 			lines = append(lines, line)
 		}
-		all = errors.Join(all, err)
+		if err != nil {
+			all = append(all, err)
+		}
 	}
-	return lines, all
+	if len(all) == 1 {
+		return lines, all[0]
+	}
+	return lines, errors.Join(all...)
 }
 
 // recoverMove settles what is left in one git directory.
@@ -197,7 +202,7 @@ func (m *move) installAnew(ctx context.Context) (note string, err error) {
 	if _, err := m.files.copyIndex(); err != nil {
 		return "", err
 	}
-	if _, err := m.r.git.run(ctx, m.onNext("read-tree", "-m", m.in.old, m.in.new)); err != nil {
+	if _, err := m.r.git.run(ctx, m.onNext("read-tree", "-i", "-m", m.in.old, m.in.new)); err != nil {
 		if exitCode(err) < 0 {
 			return "", err
 		}

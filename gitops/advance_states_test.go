@@ -14,7 +14,7 @@ type advanceState struct {
 	// files are those that the refusal is for, and kind is how it calls them.
 	files []string
 	kind  string
-	// linked has a state that is moved tried in a linked worktree too.
+	// linked has the state tried in a linked worktree too.
 	linked bool
 }
 
@@ -27,9 +27,8 @@ const (
 const (
 	withSubmodule = `git init -q -b main "$ROOT/lib"; (cd "$ROOT/lib"; echo 1 >l; git add l; git commit -qm 1; echo 2 >l; git commit -qam 2; git checkout -q HEAD~)
 git -c protocol.file.allow=always submodule --quiet add ../lib sm`
-	bumpSubmodule = `git -C sm fetch -q origin main; git -C sm checkout -q FETCH_HEAD; git add sm; git commit -qm bump; git -C sm checkout -q HEAD~`
-	// fewerIndexHeaders is for states of which nothing but the index is odd.
-	crlf = `git config core.autocrlf true`
+	bumpSubmodule = `git -C sm fetch -q origin main; git -C sm checkout -q FETCH_HEAD; git add sm`
+	crlf          = `git config core.autocrlf true`
 )
 
 var advanceStates = []advanceState{
@@ -60,10 +59,10 @@ var advanceStates = []advanceState{
 	{name: "feature.manyFiles", script: "git config feature.manyFiles true; git status >/dev/null"},
 	{name: "autocrlf", before: crlf, script: "rm -r *; git reset -q --hard"},
 	{name: "submodule, initialised", before: withSubmodule, change: bumpSubmodule},
-	{name: "submodule, recursing", before: withSubmodule, change: bumpSubmodule, script: "git config submodule.recurse true"},
+	{name: "submodule, recursing", before: withSubmodule, change: bumpSubmodule, script: "git config submodule.recurse true", linked: true},
 	{name: "submodule, dirty", before: withSubmodule, change: bumpSubmodule, script: "echo 1 >>sm/l; echo 1 >sm/new"},
 	{name: "submodule, not initialised", before: withSubmodule, change: bumpSubmodule, script: "git submodule --quiet deinit -f sm"},
-	{name: "submodule, not initialised, recursing", before: withSubmodule, change: bumpSubmodule, script: "git submodule --quiet deinit -f sm; git config submodule.recurse true"},
+	{name: "submodule, not initialised, recursing", before: withSubmodule, change: bumpSubmodule, script: "git submodule --quiet deinit -f sm; git config submodule.recurse true", linked: true},
 	{name: "submodule, added", change: withSubmodule + "\ngit commit -qm sm; git submodule --quiet deinit -f sm; echo 3 >>f"},
 	{name: "submodule, removed", before: withSubmodule, change: "git rm -q sm", script: "git submodule --quiet deinit -f sm"},
 	{name: "file system monitor", script: `printf '#!/bin/sh\nprintf "t\\0/\\0"\n' >"$ROOT/mon"; chmod +x "$ROOT/mon"; git config core.fsmonitor "$ROOT/mon"; git update-index --fsmonitor; git status >/dev/null`},
@@ -73,22 +72,22 @@ var advanceStates = []advanceState{
 	{name: "odd names", change: "mkdir -p 'a b'; printf 1 >'a b/q\"\\\t\n'; printf 1 >\"$(printf 'l\\351')\"; printf 1 >-x; printf 1 >':(top)y'; git add .", script: ""},
 	{name: "no reflogs", script: "git config core.logAllRefUpdates false; rm -rf $(git rev-parse --git-path logs)"},
 
-	{name: "edited", script: "echo 1 >>a.txt; echo 1 >>dir/b.txt", code: dirty, files: []string{"a.txt", "dir/b.txt"}, kind: "modified"},
-	{name: "edit staged", script: "echo 1 >>a.txt; git add a.txt", code: dirty, files: []string{"a.txt"}, kind: "staged"},
+	{name: "edited", script: "echo 1 >>a.txt; echo 1 >>dir/b.txt", code: dirty, files: []string{"a.txt", "dir/b.txt"}, kind: "modified", linked: true},
+	{name: "edit staged", script: "echo 1 >>a.txt; git add a.txt", code: dirty, files: []string{"a.txt"}, kind: "staged", linked: true},
 	{name: "edited, deleted by new", script: "echo 1 >>gone.txt", code: dirty, files: []string{"gone.txt"}, kind: "modified"},
 	{name: "edited, becomes a directory", script: "echo 1 >>f2d", code: dirty, files: []string{"f2d"}, kind: "modified"},
 	{name: "removal staged, changed by new", script: "git rm -q a.txt", code: dirty, files: []string{"a.txt"}, kind: "staged"},
 	{name: "removal staged, file kept", script: "git rm -q --cached gone.txt", code: dirty, files: []string{"gone.txt"}, kind: "untracked"},
 	{name: "removal staged, file kept and ignored", script: "git rm -q --cached gone.txt; echo gone.txt >>$(git rev-parse --git-path info/exclude)", code: dirty, files: []string{"gone.txt"}, kind: "ignored"},
-	{name: "staged where new has a file", script: "echo mine >new.txt; git add new.txt", code: dirty, files: []string{"new.txt"}, kind: "staged"},
+	{name: "staged where new has a file", script: "echo mine >new.txt; git add new.txt", code: dirty, files: []string{"new.txt"}, kind: "staged", linked: true},
 	{name: "intent-to-add where new has a file", script: "echo mine >new.txt; git add -N new.txt", code: dirty, files: []string{"new.txt"}, kind: "modified"},
 	{name: "staged below where new has a file", script: "mkdir new.txt; echo 1 >new.txt/x; git add new.txt/x", code: dirty, files: []string{"new.txt/x"}, kind: "staged"},
 	{name: "staged where new has a directory", script: "echo 1 >added; git add added", code: dirty, files: []string{"added"}, kind: "staged"},
 	{name: "mode changed", script: "chmod +x a.txt", code: dirty, files: []string{"a.txt"}, kind: "modified"},
 	{name: "edited as new has it", script: "git show topic:a.txt >a.txt", code: dirty, files: []string{"a.txt"}, kind: "modified"},
 	{name: "link changed", script: "ln -sf elsewhere link", code: dirty, files: []string{"link"}, kind: "modified"},
-	{name: "unmerged", script: `b=$(git rev-parse HEAD:keep.txt); printf '0 %040d\tkeep.txt\n100644 %s 1\tkeep.txt\n100644 %s 2\tkeep.txt\n' 0 $b $b | git update-index --index-info`, code: dirty, files: []string{"keep.txt"}, kind: "unmerged"},
-	{name: "untracked file in the way", script: "echo mine >new.txt; mkdir -p added/deep; echo mine >added/deep/n.txt", code: dirty, files: []string{"added/deep/n.txt", "new.txt"}, kind: "untracked"},
+	{name: "unmerged", script: `b=$(git rev-parse HEAD:keep.txt); printf '0 %040d\tkeep.txt\n100644 %s 1\tkeep.txt\n100644 %s 2\tkeep.txt\n' 0 $b $b | git update-index --index-info`, code: dirty, files: []string{"keep.txt"}, kind: "unmerged", linked: true},
+	{name: "untracked file in the way", script: "echo mine >new.txt; mkdir -p added/deep; echo mine >added/deep/n.txt", code: dirty, files: []string{"added/deep/n.txt", "new.txt"}, kind: "untracked", linked: true},
 	{name: "untracked file in the way, same content", script: "git show topic:new.txt >new.txt", code: dirty, files: []string{"new.txt"}, kind: "untracked"},
 	{name: "untracked file where a directory comes", script: "echo mine >added", code: dirty, files: []string{"added"}, kind: "untracked"},
 	{name: "untracked link where a directory comes", script: `mkdir "$ROOT/else"; ln -s "$ROOT/else" added`, code: dirty, files: []string{"added"}, kind: "untracked"},
@@ -96,28 +95,27 @@ var advanceStates = []advanceState{
 	{name: "untracked files where a file comes", script: "mkdir -p new.txt/sub; echo mine >new.txt/sub/x", code: dirty, files: []string{"new.txt/sub/x"}, kind: "untracked"},
 	{name: "untracked file in a directory that becomes a file", script: "echo mine >d2f/three", code: dirty, files: []string{"d2f/three"}, kind: "untracked"},
 	{name: "repository where a file comes", script: "git init -q new.txt", code: dirty, kind: "untracked"},
-	{name: "directory replaced by a link", script: `mv sub "$ROOT/sub"; ln -s "$ROOT/sub" sub`, code: dirty, files: []string{"sub"}, kind: "untracked"},
+	{name: "directory replaced by a link", script: `mv sub "$ROOT/sub"; ln -s "$ROOT/sub" sub`, code: dirty, files: []string{"sub"}, kind: "untracked", linked: true},
 	{name: "directory replaced by a link to nowhere", script: `rm -r sub; ln -s "$ROOT/nowhere" sub`, code: dirty, files: []string{"sub"}, kind: "untracked"},
 	{name: "file replaced by a directory", script: "rm a.txt; mkdir a.txt; echo 1 >a.txt/x", code: dirty},
-	{name: "ignored file in the way", script: "echo mine >forced.ign; mkdir ign; echo mine >ign/new.txt", code: dirty, files: []string{"forced.ign", "ign/new.txt"}, kind: "ignored"},
+	{name: "ignored file in the way", script: "echo mine >forced.ign; mkdir ign; echo mine >ign/new.txt", code: dirty, files: []string{"forced.ign", "ign/new.txt"}, kind: "ignored", linked: true},
 	{name: "ignored file in the way, same content", script: "git show topic:forced.ign >forced.ign", code: dirty, files: []string{"forced.ign"}, kind: "ignored"},
 	{name: "ignored file where a directory comes", script: "echo added >.git-exclude; git config core.excludesFile \"$PWD/.git-exclude\"; echo mine >added", code: dirty, files: []string{"added"}, kind: "ignored"},
 	{name: "ignored link where a directory comes", script: "echo /added >\"$ROOT/x\"; git config core.excludesFile \"$ROOT/x\"; ln -s nowhere added", code: dirty, files: []string{"added"}, kind: "ignored"},
 	{name: "ignored file in a directory that becomes a file", script: "echo mine >d2f/x.ign", code: dirty, files: []string{"d2f/x.ign"}, kind: "ignored"},
-	{name: "assume-unchanged, edited", script: "git update-index --assume-unchanged a.txt; echo 1 >>a.txt", code: dirty, files: []string{"a.txt"}, kind: "modified"},
+	{name: "assume-unchanged, edited", script: "git update-index --assume-unchanged a.txt; echo 1 >>a.txt", code: dirty, files: []string{"a.txt"}, kind: "modified", linked: true},
 	{name: "skip-worktree, edited", script: "git update-index --skip-worktree a.txt; echo 1 >>a.txt", code: dirty, files: []string{"a.txt"}, kind: "modified"},
-	{name: "edit that the file system monitor misses", script: `printf '#!/bin/sh\nprintf "t\\0"\n' >"$ROOT/mon"; chmod +x "$ROOT/mon"; git config core.fsmonitor "$ROOT/mon"; git update-index --fsmonitor; git status >/dev/null; echo 1 >>a.txt`, code: dirty, files: []string{"a.txt"}, kind: "modified"},
+	{name: "edit that the file system monitor misses", script: `printf '#!/bin/sh\nprintf "t\\0"\n' >"$ROOT/mon"; chmod +x "$ROOT/mon"; git config core.fsmonitor "$ROOT/mon"; git update-index --fsmonitor; git status >/dev/null; echo 1 >>a.txt`, code: dirty, files: []string{"a.txt"}, kind: "modified", linked: true},
 	{name: "sparse, edited outside", script: "git sparse-checkout set --cone dir; mkdir -p sub/deep; echo mine >sub/deep/x", code: dirty, files: []string{"sub/deep/x"}, kind: "modified"},
 	{name: "sparse, untracked outside in the way", script: "git sparse-checkout set --cone dir; mkdir -p added/deep; echo mine >added/deep/n.txt", code: dirty, files: []string{"added/deep/n.txt"}, kind: "untracked"},
 	{name: "autocrlf, written with LF", before: crlf, script: `rm -r *; git reset -q --hard; printf 'a.txt 1\nmore\n' >a.txt`, code: dirty, files: []string{"a.txt"}, kind: "modified"},
-	{name: "no index", script: "rm $(git rev-parse --git-path index)", code: dirty},
+	{name: "no index", script: "rm $(git rev-parse --git-path index)", code: dirty, linked: true},
 
-	{name: "merge under way", script: "git rev-parse HEAD >$(git rev-parse --git-path MERGE_HEAD)", code: busy},
+	{name: "merge under way", script: "git rev-parse HEAD >$(git rev-parse --git-path MERGE_HEAD)", code: busy, linked: true},
 	{name: "cherry-pick under way", script: "git rev-parse HEAD >$(git rev-parse --git-path CHERRY_PICK_HEAD)", code: busy},
 	{name: "revert under way", script: "git rev-parse HEAD >$(git rev-parse --git-path REVERT_HEAD)", code: busy},
 	{name: "picks under way", script: "mkdir $(git rev-parse --git-path sequencer)", code: busy},
-	{name: "rebase under way", script: "git commit -q --allow-empty -m x; git rebase -q -x false HEAD~ 2>/dev/null || :", code: workspace.ErrNotFastForward},
 	{name: "rebase directory", script: "mkdir $(git rev-parse --git-path rebase-merge)", code: busy},
 	{name: "am under way", script: "mkdir $(git rev-parse --git-path rebase-apply)", code: busy},
-	{name: "bisection under way", script: "git bisect start >/dev/null", code: busy},
+	{name: "bisection under way", script: "git bisect start >/dev/null", code: busy, linked: true},
 }

@@ -63,7 +63,7 @@ func newTarget(t testing.TB, linked bool, before, change string) *target {
 	f.sh(targetBase)
 	f.sh(targetNext)
 	if change != "" {
-		f.sh("git checkout -q topic\n" + change + "\ngit commit -qam more\ngit checkout -q main")
+		f.sh("git checkout -q topic\n" + change + "\ngit commit -qam more\ngit checkout -q main\n[ ! -e .gitmodules ] || git submodule --quiet update")
 	}
 	x := &target{fixture: f, wt: f.dir, gitDir: filepath.Join(f.dir, ".git")}
 	if linked {
@@ -126,7 +126,6 @@ func (x *target) facts() []string {
 		}
 	}
 	git("--no-optional-locks", "status", "--porcelain=v2", "--branch", "-uall", "--ignored")
-	git("ls-files", "-s")
 	git("ls-files", "-s", "--sparse")
 	git("ls-files", "-v")
 	git("rev-parse", "main", "HEAD", "ORIG_HEAD")
@@ -229,17 +228,17 @@ func TestAdvance(t *testing.T) {
 			name   string
 			linked bool
 		}{{"main checkout", false}, {"linked worktree", true}} {
-			if place.linked && state.code == "" && !state.linked {
+			if place.linked && !state.linked {
 				continue
 			}
 			t.Run(state.name+", "+place.name, func(t *testing.T) {
 				t.Parallel()
-				make := func() *target {
+				fresh := func() *target {
 					x := newTarget(t, place.linked, state.before, state.change)
 					x.in(state.script)
 					return x
 				}
-				x := make()
+				x := fresh()
 				if state.code != "" {
 					e := x.wantRefused(state.code, state.files...)
 					if state.kind != "" && !strings.Contains(e.Message, state.kind+": ") {
@@ -250,7 +249,7 @@ func TestAdvance(t *testing.T) {
 				if _, err := x.advance(); err != nil {
 					t.Fatal(detail(err))
 				}
-				git := make()
+				git := fresh()
 				git.merge()
 				x.wantMoved(git)
 			})

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -174,34 +173,28 @@ func (u *undoing) removeNew(context.Context) error {
 }
 
 // restoreOld writes the files anew that the move has removed or written over,
-// never over anything. Those with attributes come first: the others are
-// written by them.
+// never over anything. What the move has written is gone by now, files with
+// attributes among it: they are taken from the index then.
 func (u *undoing) restoreOld(ctx context.Context) error {
-	var attributes, others []string
+	var paths []string
 	for _, d := range u.restore {
 		free, err := u.free(d.path)
 		switch {
 		case err != nil:
 			return err
-		case !free:
-			u.left = append(u.left, d.path)
-		case filepath.Base(d.path) == attributesFile:
-			attributes = append(attributes, d.path)
+		case free:
+			paths = append(paths, d.path)
 		default:
-			others = append(others, d.path)
+			u.left = append(u.left, d.path)
 		}
 	}
-	for _, paths := range [][]string{attributes, others} {
-		if len(paths) == 0 {
-			continue
-		}
-		c := u.m.command("checkout-index", "-q", "-z", "--stdin")
-		c.stdin = strings.NewReader(strings.Join(paths, "\x00") + "\x00")
-		if _, err := u.m.r.git.run(ctx, c); err != nil {
-			return err
-		}
+	if len(paths) == 0 {
+		return nil
 	}
-	return nil
+	c := u.m.command("checkout-index", "-q", "-z", "--stdin")
+	c.stdin = strings.NewReader(strings.Join(paths, "\x00") + "\x00")
+	_, err := u.m.r.git.run(ctx, c)
+	return err
 }
 
 // free reports whether there is nothing at a path, and nothing but
