@@ -32,9 +32,6 @@ type mergeState struct {
 	gained, dropped int
 	// check looks at what became of the dirt.
 	check func(*testing.T, *mergeLab)
-	// loose is true where git itself may touch the workspace before it
-	// refuses, so that times may differ.
-	loose bool
 	// alone is true where git has no result to compare with.
 	alone bool
 }
