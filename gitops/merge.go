@@ -15,7 +15,7 @@ import (
 
 // mergeTries is how often a merge is composed where the target moves before
 // it could be moved.
-const mergeTries = 3
+const mergeTries = 5
 
 // MergeOptions are the settings of a [Merger]. The zero value is usable.
 type MergeOptions struct {
