@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+	"unicode/utf8"
 
 	"github.com/threadtree/threadtree/workspace"
 )
@@ -119,6 +120,13 @@ func (t *trashing) begin(ctx context.Context) (workspace.Removed, bool, error) {
 		// There is nothing of it any more.
 		return workspace.Removed{Left: v.left}, true, nil
 	}
+	if !utf8.ValidString(v.directory + v.admin) {
+		return none, true, &workspace.Error{
+			Code: workspace.ErrInternal, ThreadID: t.req.Workspace.ThreadID,
+			Message: fmt.Sprintf("the path %q is no valid text, and can't be written down%s", v.directory, nothingRemoved),
+			Hint:    "move the worktree to another place: git worktree move",
+		}
+	}
 	t.j = t.planned(v)
 	t.req.Progress(workspace.Event{Phase: workspace.PhaseSnapshot, Message: "Taking a snapshot of " + t.req.Workspace.Directory})
 	if err := t.snapshot(ctx, v); err != nil {
@@ -203,6 +211,9 @@ func (r *Repository) newSnapshotter(p workspace.Project, v verdict, inherit []*o
 	}
 	for _, what := range v.submodules {
 		s.lack("%s", what)
+	}
+	if v.missing {
+		s.lack("what was in the files and not staged: the directory was gone already")
 	}
 	if op := operation(v.admin); op != "" {
 		s.lack("the %s that is under way", op)
