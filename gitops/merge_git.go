@@ -152,8 +152,9 @@ func (m *merging) afterFailure(ctx context.Context, cause error) error {
 }
 
 // stepBack undoes what git did in the workspace for us. With keep, which is
-// for later calls, work in the middle of it is kept as a snapshot first. It
-// can be called again after it was interrupted.
+// for later calls, whatever is found there is kept by backup refs first; within
+// the call it is git's own doing. It can be called again after it was
+// interrupted.
 func (m *merging) stepBack(ctx context.Context, keep bool) error {
 	j := m.journal
 	if err := m.dropDeadLock(j.Started); err != nil {
@@ -166,7 +167,7 @@ func (m *merging) stepBack(ctx context.Context, keep bool) error {
 	if j.Aborting {
 		to = j.Tip
 	}
-	if err := m.reattach(ctx, j.Branch, to); err != nil {
+	if err := m.reattach(ctx, j.Branch, to, keep); err != nil {
 		return err
 	}
 	m.did(stepBackDone)
@@ -234,8 +235,8 @@ func isFile(path string) bool {
 }
 
 // reattach puts the workspace on a branch, or on a commit for branch "", and
-// the branch at that commit. Work that isn't committed is kept as a snapshot.
-func (m *merging) reattach(ctx context.Context, branch, sha string) error {
+// the branch at that commit.
+func (m *merging) reattach(ctx context.Context, branch, sha string, keep bool) error {
 	now, on, err := m.checkedOut(ctx)
 	if err != nil {
 		return err
@@ -251,13 +252,14 @@ func (m *merging) reattach(ctx context.Context, branch, sha string) error {
 	if now == sha && on == branch && report.counts().changed == 0 {
 		return nil
 	}
-	// Files that git doesn't know of would be overwritten as well.
-	if len(report.changes) > 0 {
+	// What is in the index, within a call, is git's doing. Files that git
+	// doesn't know of would be overwritten as well.
+	if n := report.counts(); n.modified+n.untracked > 0 || keep && n.changed > 0 {
 		if _, err := m.keepWork(ctx); err != nil {
 			return err
 		}
 	}
-	if now != sha {
+	if now != sha && keep {
 		// Whatever was committed since stays reachable.
 		if err := m.keepCommit(ctx, "undone", now); err != nil {
 			return err

@@ -1,0 +1,226 @@
+package gitops
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/threadtree/threadtree/workspace"
+)
+
+// hook writes a hook of the repository.
+func (l *mergeLab) hook(name, script string) {
+	l.t.Helper()
+	l.executable(filepath.Join(l.dir, ".git", "hooks", name), "#!/bin/sh\n"+script+"\n")
+}
+
+func (l *mergeLab) executable(path, content string) {
+	l.t.Helper()
+	l.write(path, content)
+	if err := os.Chmod(path, 0o755); err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+// refuseLoosely is refuse where git was at work in the workspace before it
+// failed, so that times differ.
+func (l *mergeLab) refuseLoosely(code workspace.Code, change ...func(*workspace.MergeRequest)) *workspace.Error {
+	l.t.Helper()
+	before := l.world(false)
+	_, err := l.try(change...)
+	e := wantCode(l.t, err, code)
+	l.same(before)
+	l.tidy()
+	if refs := l.git("for-each-ref", backupRefs); refs != "" {
+		l.t.Errorf("backups of nothing: %s", refs)
+	}
+	return e
+}
+
+// TestMergeHooksThatFail wants a hook that refuses to be heeded, and nothing
+// to have changed then.
+func TestMergeHooksThatFail(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		hook string
+		by   workspace.Strategy
+	}{
+		{"pre-rebase", workspace.StrategyRebase}, {"prepare-commit-msg", workspace.StrategyRebase},
+		{"reference-transaction", workspace.StrategyRebase}, {"reference-transaction", workspace.StrategySquash},
+		{"pre-commit", workspace.StrategySquash}, {"commit-msg", workspace.StrategySquash},
+		{"pre-merge-commit", workspace.StrategyMerge}, {"commit-msg", workspace.StrategyMerge},
+	} {
+		t.Run(c.hook+" "+string(c.by), func(t *testing.T) {
+			t.Parallel()
+			l := newMergeLab(t)
+			ahead(l)
+			script := "echo lint failed >&2; exit 1"
+			if c.hook == "reference-transaction" {
+				script = "[ \"$1\" != prepared ] || ! grep -q ' refs/heads/main$'"
+			}
+			l.hook(c.hook, script)
+			e := l.refuseLoosely(workspace.ErrGitFailed, by(c.by))
+			if c.hook != "reference-transaction" && c.hook != "prepare-commit-msg" && !strings.Contains(detail(e), "lint failed") {
+				t.Errorf("what the hook said isn't told: %s", detail(e))
+			}
+		})
+	}
+}
+
+// TestMergeHooksThatHang wants a hook to be ended after a while.
+func TestMergeHooksThatHang(t *testing.T) {
+	t.Parallel()
+	for hook, s := range map[string]workspace.Strategy{
+		"pre-rebase": workspace.StrategyRebase, "post-commit": workspace.StrategyRebase, "pre-commit": workspace.StrategySquash,
+		"commit-msg": workspace.StrategyMerge,
+	} {
+		t.Run(hook, func(t *testing.T) {
+			t.Parallel()
+			l := newMergeLab(t, MergeOptions{GitTimeout: 2 * time.Second})
+			ahead(l)
+			l.hook(hook, "sleep 300")
+			l.refuseLoosely(workspace.ErrTimeout, by(s))
+		})
+	}
+}
+
+// TestMergeHooksAfterwards wants the hooks of the target's move to be run, and
+// their failure to be no more than a warning.
+func TestMergeHooksAfterwards(t *testing.T) {
+	t.Parallel()
+	l := newMergeLab(t)
+	ahead(l)
+	l.hook("post-merge", "git rev-parse HEAD > ../seen; exit 1")
+	merged := l.merge()
+	if got := strings.TrimSpace(l.read(l.path("seen"))); got != merged.SHA {
+		t.Errorf("the hook saw %s", got)
+	}
+	if len(merged.Warnings) != 1 || !strings.Contains(merged.Warnings[0], "post-merge") {
+		t.Errorf("warnings: %q", merged.Warnings)
+	}
+}
+
+// TestMergeHooksOfTheRepository runs hooks that lie in a checkout only where
+// that is allowed.
+func TestMergeHooksOfTheRepository(t *testing.T) {
+	t.Parallel()
+	for _, allowed := range []bool{false, true} {
+		l := newMergeLab(t, MergeOptions{RepositoryHooks: allowed})
+		l.executable(filepath.Join(l.x, ".hooks", "commit-msg"), "#!/bin/sh\necho Checked: yes >> \"$1\"\n")
+		l.gitIn(l.x, "add", ".hooks")
+		l.gitIn(l.x, "commit", "-q", "-m", "hooks")
+		ahead(l)
+		l.git("config", "core.hooksPath", ".hooks")
+		l.merge(by(workspace.StrategySquash))
+		if ran := strings.Contains(l.git("log", "-1", "--format=%B", "main"), "Checked: yes"); ran != allowed {
+			t.Errorf("allowed: %v, ran: %v", allowed, ran)
+		}
+	}
+}
+
+// TestMergeSigns has commits signed where that is asked for, or refuses.
+func TestMergeSigns(t *testing.T) {
+	t.Parallel()
+	perStrategy(t, func(t *testing.T, s workspace.Strategy) {
+		l := newMergeLab(t)
+		ahead(l)
+		l.gitIn(l.x, "commit", "-q", "--amend", "--no-edit", "--author=Bob <bob@example.org>", "--date=2001-02-03T04:05:06+0100")
+		l.git("config", "commit.gpgSign", "true")
+		gpg := l.path("gpg")
+		l.git("config", "gpg.program", gpg)
+		l.executable(gpg, "#!/bin/sh\nexit 1\n")
+		l.refuseLoosely(workspace.ErrGitFailed, by(s))
+		l.executable(gpg, "#!/bin/sh\ncat >/dev/null\nprintf '\\n[GNUPG:] SIG_CREATED \\n' >&2\nprintf -- '-----BEGIN PGP SIGNATURE-----\\nfake\\n-----END PGP SIGNATURE-----\\n'\n")
+		merged := l.merge(by(s))
+		if commit := l.git("cat-file", "commit", "main"); !strings.Contains(commit, "\ngpgsig ") {
+			t.Errorf("the commit isn't signed:\n%s", commit)
+		}
+		if s == workspace.StrategyRebase && (merged.Commits != 2 || merged.Dropped != 0) {
+			t.Errorf("merged: %+v", merged)
+		}
+		if got := l.git("log", "-1", "--format=%an %ad", "--date=iso", "main"); s == workspace.StrategyRebase && got != "Bob 2001-02-03 04:05:06 +0100" {
+			t.Errorf("author and date: %s", got)
+		}
+		l.git("config", "commit.gpgSign", "false")
+		l.moreWork()
+		l.merge(by(s))
+	})
+}
+
+// moreWork commits again in the workspace as it is.
+func (l *mergeLab) moreWork() {
+	l.t.Helper()
+	l.commit(l.x, "more", l.git("rev-parse", "main"), "more")
+	l.commit(l.dir, "main-more", "more\n", "main goes on")
+}
+
+// TestMergeConflictByGit reports a conflict where git has to make the commits,
+// with nothing changed, or paused.
+func TestMergeConflictByGit(t *testing.T) {
+	t.Parallel()
+	perStrategy(t, func(t *testing.T, s workspace.Strategy) {
+		l := newMergeLab(t)
+		hooked((*mergeLab).clash)(l)
+		l.refuse(conflictCode(s), by(s))
+		before := l.world(false)
+		_, err := l.try(by(s), resolving)
+		wantPaused(t, err, "f")
+		if err := l.g.Abort(t.Context(), l.request()); err != nil {
+			t.Fatal(detail(err))
+		}
+		l.same(before)
+		_, err = l.try(by(s), resolving)
+		wantPaused(t, err, "f")
+		l.resolve("f", "both\n")
+		merged, err := l.g.Continue(t.Context(), l.request())
+		if err != nil {
+			t.Fatal(detail(err))
+		}
+		l.landed(merged)
+	})
+}
+
+// TestMergeSquashByGit makes the same commit as one in memory.
+func TestMergeSquashByGit(t *testing.T) {
+	t.Parallel()
+	var said []string
+	for _, byGit := range []bool{false, true} {
+		l := newMergeLab(t)
+		ahead(l)
+		l.gitIn(l.x, "commit", "-q", "--amend", "-m", "x adds new\n\nCo-authored-by: Carol <carol@example.org>", "--author=Bob <bob@example.org>")
+		if byGit {
+			l.hook("commit-msg", "exit 0")
+		}
+		l.merge(by(workspace.StrategySquash))
+		said = append(said, l.git("log", "-1", "--format=%an <%ae>%n%B%n%T", "main"))
+	}
+	if said[0] != said[1] {
+		t.Errorf("in memory:\n%s\nby git:\n%s", said[0], said[1])
+	}
+}
+
+// TestMergeNotes has notes follow their commits where that is asked for.
+func TestMergeNotes(t *testing.T) {
+	t.Parallel()
+	for _, byGit := range []bool{false, true} {
+		l := newMergeLab(t)
+		ahead(l)
+		l.git("config", "notes.rewriteRef", "refs/notes/commits")
+		l.gitIn(l.x, "notes", "add", "-m", "reviewed")
+		if byGit {
+			l.hook("post-commit", "exit 0")
+		}
+		l.merge()
+		if got := l.git("notes", "show", "main"); got != "reviewed" {
+			t.Errorf("the note is %q", got)
+		}
+	}
+}
+
+func (l *mergeLab) resolve(file, content string) {
+	l.t.Helper()
+	l.write(filepath.Join(l.x, file), content)
+	l.gitIn(l.x, "add", "--", file)
+}
