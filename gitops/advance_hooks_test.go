@@ -86,16 +86,20 @@ func TestAdvanceHookFails(t *testing.T) {
 	t.Parallel()
 	x := newTarget(t, false, "", "")
 	hook := filepath.Join(x.gitDir, "hooks", "post-merge")
-	for content, words := range map[string][]string{
-		"#!/bin/sh\necho broken >&2; exit 3\n":         {"post-merge", "failed", "broken"},
-		"#!/bin/sh\nsleep 600 & sleep 600\n":           {"post-merge", "ended after"},
-		"#!/bin/sh\ngit -C . status; git commit -qm x": {"post-merge"},
+	for _, test := range []struct {
+		content string
+		words   []string
+		timeout time.Duration
+	}{
+		{"#!/bin/sh\necho broken >&2; exit 3\n", []string{"post-merge", "failed", "broken"}, 0},
+		{"#!/bin/sh\nsleep 600 & sleep 600\n", []string{"post-merge", "ended after"}, 300 * time.Millisecond},
+		{"#!/bin/sh\ngit -C . status; git commit -qm x", []string{"post-merge", "failed"}, 0},
 	} {
-		x.script(hook, content)
+		x.script(hook, test.content)
 		in := x.input()
-		in.hookTimeout = 300 * time.Millisecond
+		in.hookTimeout = test.timeout
 		warnings := x.r.afterAdvance(t.Context(), x.open(x.dir), in, &checkout{gitDir: x.gitDir, top: x.wt})
-		if len(warnings) != 1 || !warned(warnings, words...) {
+		if len(warnings) != 1 || !warned(warnings, test.words...) {
 			t.Errorf("%q", warnings)
 		}
 	}
@@ -133,7 +137,11 @@ func TestAdvanceRefHook(t *testing.T) {
 				x := fresh()
 				before := x.facts()
 				x.script(filepath.Join(x.dir, ".git", "hooks", "reference-transaction"), "#!/bin/sh\n"+test.hook+"\n")
-				_, err := x.advance(func(in *advanceInput) { in.hookTimeout = time.Second })
+				_, err := x.advance(func(in *advanceInput) {
+					if strings.Contains(test.hook, "sleep") {
+						in.hookTimeout = 2 * time.Second
+					}
+				})
 				if test.code == "" {
 					if err != nil {
 						t.Fatal(detail(err))
