@@ -71,7 +71,7 @@ func (m *merging) lookAtOperation(ctx context.Context) error {
 	case j != nil && j.Phase != mergePaused:
 		return m.interruptedNow()
 	case j != nil && j.waits(m.at):
-		return m.pausedConflict(ctx, "a merge of it is paused")
+		return m.pausedConflict(ctx, "is paused")
 	case m.at.operation != "":
 		return &workspace.Error{
 			Code: workspace.ErrOperationInProgress, Hint: "finish or abort it first",

@@ -3,6 +3,8 @@ package gitops
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/threadtree/threadtree/workspace"
 )
@@ -99,6 +101,25 @@ func (m *merging) continueGit(ctx context.Context) error {
 	case m.at.operation == "":
 		return nil
 	}
+	if files := m.unadded(context.WithoutCancel(ctx)); len(files) > 0 {
+		return &workspace.Error{
+			Code: workspace.ErrDirtyWorktree, Files: files, Err: gitErr, Hint: "git add them there, or undo these changes, then continue",
+			Message: fmt.Sprintf("%s in %s changed without being added (%s); the %s is paused as before",
+				plural(len(files), "file"), m.at.top, nameSome(files), m.journal.Paused.operation()),
+		}
+	}
 	return failure("", fmt.Sprintf("git could not continue the %s in %s, which is paused as before", m.journal.Paused.operation(), m.at.top),
 		"see what git or a hook of it says there, then continue again, or abort", gitErr)
+}
+
+// unadded returns the files with changes that aren't in the index, nil where
+// that can't be found out.
+func (m *merging) unadded(ctx context.Context) []string {
+	out, err := m.r.git.run(ctx, m.inWorkspace("ls-files", "-z", "--modified"))
+	if err != nil {
+		return nil
+	}
+	files := strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
+	slices.Sort(files)
+	return slices.Compact(slices.DeleteFunc(files, func(file string) bool { return file == "" }))
 }

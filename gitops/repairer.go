@@ -50,6 +50,9 @@ func (x *Repairer) alive(ctx context.Context, p workspace.Project, attempt strin
 			continue
 		}
 		info, err := os.Stat(filepath.Join(e.path, "locked"))
+		if isAbsent(err) {
+			continue // it is locked from its first moment until it is whole
+		}
 		if err != nil || x.r.now().Sub(info.ModTime()) < lockForgotten {
 			return true
 		}

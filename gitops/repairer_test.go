@@ -58,3 +58,23 @@ func TestRepairer(t *testing.T) {
 		t.Errorf("again: %q", got)
 	}
 }
+
+// TestRepairerMendsAWholeWorktree empties the file in the entry of a worktree
+// that was made long since, as a power cut may.
+func TestRepairerMendsAWholeWorktree(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	w := l.made(titled("one"))
+	if err := os.WriteFile(filepath.Join(gitDirOf(w.Directory), "commondir"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	locks, err := NewAttemptLocks(filepath.Join(l.root, "locks"), "here")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines, err := NewRepairer(l.provider().r, locks).Recover(t.Context(), l.projectAt(l.dir))
+	if got := strings.Join(lines, "\n"); err != nil || !strings.Contains(got, "was mended") {
+		t.Errorf("%q, %v", got, err)
+	}
+	l.run(w.Directory, "status")
+}

@@ -222,7 +222,7 @@ func (c *composer) rebase(ctx context.Context, list []rangeCommit, picks []pick)
 	if c.out.merges > 0 {
 		return &workspace.Error{
 			Code:    workspace.ErrNotFastForward,
-			Message: fmt.Sprintf("%s merge commits are among the commits, and a rebase would flatten them; nothing was changed", count(c.out.merges)),
+			Message: fmt.Sprintf("%s among the commits, which a rebase would flatten; nothing was changed", plural(c.out.merges, "merge commit")),
 			Hint:    "use --strategy merge (or squash)",
 		}
 	}
@@ -253,12 +253,4 @@ func (c *composer) ontoIsAncestor(ctx context.Context, list []rangeCommit) (bool
 		return false, nil
 	}
 	return err == nil, err
-}
-
-// count is a number as it stands in a sentence about one or more.
-func count(n int) string {
-	if n == 1 {
-		return "one of the"
-	}
-	return fmt.Sprint(n)
 }
