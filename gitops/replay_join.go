@@ -42,14 +42,14 @@ func (c *composer) join(ctx context.Context, picks []pick) error {
 		c.out.dropped = len(picks)
 		return c.finish(c.in.onto, 0)
 	}
-	text := c.squashed(picks)
+	text := c.squashed(ctx, picks)
 	c.out.tip, c.out.tree, c.out.commits = c.put("commit", formatCommit(merged.tree, []string{c.in.onto}, text, c.needs.committer)), merged.tree, 1
 	return nil
 }
 
 func (c *composer) commitMerge(ctx context.Context, tree string, picks int) error {
 	text := tidy(c.in.message)
-	if text == "" && !c.rehearsal {
+	if text == "" {
 		var err error
 		if text, err = c.mergeMessage(ctx); err != nil {
 			return err
@@ -77,7 +77,7 @@ func (c *composer) mergeMessage(ctx context.Context) (string, error) {
 
 // squashed is the author and the message of a squash: those of a lone commit,
 // or else the subjects of all of them, and everybody who wrote them.
-func (c *composer) squashed(picks []pick) signed {
+func (c *composer) squashed(ctx context.Context, picks []pick) signed {
 	if len(picks) == 0 { // merge commits alone
 		return signed{c.needs.author, cmp.Or(tidy(c.in.message), branchWords(c.in.branch), "Squash "+c.in.tip) + "\n"}
 	}
@@ -91,6 +91,10 @@ func (c *composer) squashed(picks []pick) signed {
 	authors := newAuthors(picks)
 	s := signed{author: last.author}
 	if authors.several {
+		if c.rehearsal {
+			// Nobody is asked for; where git knows who it is, all the better.
+			c.needs.author, _ = c.identity(ctx, "GIT_AUTHOR_IDENT")
+		}
 		s.author = c.needs.author
 	}
 	text := tidy(c.in.message)

@@ -18,7 +18,7 @@ func TestJoinIsMerge(t *testing.T) {
 			break
 		}
 		f := newEmptyRepo(t)
-		configureDrivers(f)
+		configure(f, seed)
 		h := newHistory(seed + 5000)
 		if h.unrelated {
 			continue

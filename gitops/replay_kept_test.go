@@ -18,9 +18,7 @@ func sameAsRebase(t *testing.T, f *fixture, in composeInput) composed {
 	done := f.composes(in)
 	got := f.result(done)
 	f.dir = in.top
-	if diff := cmp.Diff(f.rebase(), got); diff != "" {
-		t.Errorf("against git rebase (-want +got):\n%s", diff)
-	}
+	compareReplayed(t, "against git rebase", f.rebase(), got)
 	f.dir = f.path("repo")
 	return done
 }
@@ -100,6 +98,29 @@ bump $M 2; bump $T 1; git reset -q --hard; git -C $T reset -q --hard`)
 			}
 		}
 	})
+}
+
+func TestReplayEncodings(t *testing.T) {
+	t.Parallel()
+	for _, encoding := range []string{"", "UTF-8", "utf8", "ISO-8859-1", "latin-1", "Latin1", "ISO8859-2", "ISO-8859-5", "ISO-8859-15", "KOI8-R"} {
+		t.Run(encoding, func(t *testing.T) {
+			t.Parallel()
+			f, in := parted(t, apart)
+			var bytes strings.Builder
+			for c := 0xa0; c <= 0xff; c++ {
+				bytes.WriteByte(byte(c))
+			}
+			header := "tree " + f.git("rev-parse", in.tip+"^{tree}") + "\nparent " + in.tip +
+				"\nauthor " + bytes.String() + " <a@x> 1600000000 +0530\ncommitter C <c@x> 1600000000 +0000\n"
+			if encoding != "" {
+				header += "encoding " + encoding + "\n"
+			}
+			f.write(f.path("raw"), header+"\n \t\n"+bytes.String()+"\n\xc3\xbc\n")
+			in.tip = f.git("hash-object", "-t", "commit", "-w", "--literally", f.path("raw"))
+			f.gitIn(in.top, "reset", "-q", "--hard", in.tip)
+			sameAsRebase(t, f, in)
+		})
+	}
 }
 
 // Headers that a rebase drops are dropped, and a commit that keeps its place
