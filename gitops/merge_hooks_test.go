@@ -47,10 +47,14 @@ func TestMergeHooksThatFail(t *testing.T) {
 		hook string
 		by   workspace.Strategy
 	}{
-		{"pre-rebase", workspace.StrategyRebase}, {"prepare-commit-msg", workspace.StrategyRebase},
-		{"reference-transaction", workspace.StrategyRebase}, {"reference-transaction", workspace.StrategySquash},
-		{"pre-commit", workspace.StrategySquash}, {"commit-msg", workspace.StrategySquash},
-		{"pre-merge-commit", workspace.StrategyMerge}, {"commit-msg", workspace.StrategyMerge},
+		{"pre-rebase", workspace.StrategyRebase},
+		{"prepare-commit-msg", workspace.StrategyRebase},
+		{"reference-transaction", workspace.StrategyRebase},
+		{"reference-transaction", workspace.StrategySquash},
+		{"pre-commit", workspace.StrategySquash},
+		{"commit-msg", workspace.StrategySquash},
+		{"pre-merge-commit", workspace.StrategyMerge},
+		{"commit-msg", workspace.StrategyMerge},
 	} {
 		t.Run(c.hook+" "+string(c.by), func(t *testing.T) {
 			t.Parallel()

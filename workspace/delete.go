@@ -149,8 +149,13 @@ func (m *Manager) itsOwn(ctx context.Context, w Workspace) error {
 	if err == nil || w.Directory == "" {
 		return nil
 	}
-	if _, _, lookErr := m.cfg.Repository.Inspect(ctx, w.Directory); errors.Is(lookErr, ErrNotFound) {
+	_, worktree, lookErr := m.cfg.Repository.Inspect(ctx, w.Directory)
+	switch {
+	case errors.Is(lookErr, ErrNotFound):
 		return nil // missing: what git still has of it is cleared
+	case lookErr == nil && worktree.Broken != "":
+		// It is its own, and can be deleted properly once it is mended.
+		return err
 	}
 	var e *Error
 	if errors.As(err, &e) && e.Code == ErrNotReady {

@@ -86,7 +86,7 @@ func (m *Manager) inPlace(ctx context.Context, w Workspace) error {
 		return err
 	case worktree.Broken != "":
 		e.Message = fmt.Sprintf("git's entry for %s is damaged: %s", w.Directory, worktree.Broken)
-		e.Hint = "run git worktree repair in it"
+		e.Hint = "reconcile the project, or run git worktree repair in it"
 	case worktree.Main:
 		e.Message = fmt.Sprintf("%s is the main checkout of a repository, not a workspace", w.Directory)
 		e.Hint = "delete the record and create the workspace again"

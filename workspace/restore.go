@@ -37,7 +37,7 @@ func (m *Manager) restore(ctx context.Context, o RestoreOptions) (Workspace, err
 		return w, &Error{
 			Code: ErrAlreadyExists, Workspace: &w,
 			Message: fmt.Sprintf("thread %s has a newer workspace, at %s; nothing was restored", o.ThreadID, shown(w.Directory, "no directory yet")),
-			Hint:    "delete that one first; it can be restored as well",
+			Hint:    fmt.Sprintf("delete that one first, which can be restored as well; then restore this one by its id in the trash, %s", t.ID),
 		}
 	} else if !errors.Is(err, ErrNotFound) {
 		return Workspace{}, err

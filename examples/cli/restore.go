@@ -10,6 +10,7 @@ import (
 
 type restoreCommand struct {
 	Thread string `name:"thread" required:"" placeholder:"ID" help:"The chat thread."`
+	Trash  string `name:"id" placeholder:"ID" help:"Which of several of the thread's, by its id in the trash. Default: the newest."`
 }
 
 // Run brings the thread's deleted workspace back.
@@ -18,7 +19,7 @@ func (c *restoreCommand) Run(ctx context.Context, a *app) error {
 		return err
 	}
 	return a.with(ctx, func(m *workspace.Manager) error {
-		w, err := m.Restore(ctx, workspace.RestoreOptions{ThreadID: c.Thread, Progress: a.progress()})
+		w, err := m.Restore(ctx, workspace.RestoreOptions{ThreadID: c.Thread, TrashID: c.Trash, Progress: a.progress()})
 		if err != nil {
 			return err
 		}
@@ -102,11 +103,18 @@ func (a *app) trash(trash []workspace.Trashed, project string) string {
 	if a.width > 0 {
 		t.limit(1, a.width-24)
 	}
+	several := map[string]int{}
+	for _, x := range trash {
+		several[x.Workspace.ThreadID]++
+	}
 	var b strings.Builder
 	lines := t.lines(a.width)
 	b.WriteString(lines[0])
 	for i, x := range trash {
 		b.WriteString(lines[i+1])
+		if several[x.Workspace.ThreadID] > 1 {
+			b.WriteString(a.hang("  ", "id "+x.ID))
+		}
 		for _, missing := range x.Kept.Missing {
 			b.WriteString(a.hang("  ! ", "not in the snapshot: "+missing))
 		}
