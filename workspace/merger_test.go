@@ -1,0 +1,169 @@
+package workspace_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/threadtree/threadtree/gitops"
+	"github.com/threadtree/threadtree/workspace"
+)
+
+func (p *parts) merger() *workspace.Merger {
+	return workspace.NewMerger(p.Manager, gitops.NewMerger(p.repo, gitops.MergeOptions{}))
+}
+
+// work commits a file in a directory.
+func work(t testing.TB, dir, file, text string) {
+	t.Helper()
+	write(t, filepath.Join(dir, file), text)
+	git(t, dir, "add", "--", file)
+	git(t, dir, "commit", "-q", "-m", "change "+file)
+}
+
+// TestMergeFollowsInTheRecord merges a workspace twice and then deletes it:
+// the record says at each step what is checked out.
+func TestMergeFollowsInTheRecord(t *testing.T) {
+	t.Parallel()
+	p := build(t, settings{})
+	g := p.merger()
+	w := p.create(t, "1")
+	work(t, w.Directory, "first", "1\n")
+	work(t, p.project, "meanwhile", "1\n")
+	merged, err := g.Merge(t.Context(), workspace.MergeOptions{ThreadID: "1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if merged.Branch != w.Branch || merged.BranchKept || merged.Target != "main" || merged.Commits != 1 {
+		t.Errorf("merged: %+v", merged)
+	}
+	p.wantMerged(t, "1", merged)
+
+	// The agent goes on, on a detached HEAD.
+	work(t, w.Directory, "second", "2\n")
+	merged, err = g.Merge(t.Context(), workspace.MergeOptions{ThreadID: "1", Strategy: workspace.StrategySquash})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if merged.Branch != "" || merged.Commits != 1 {
+		t.Errorf("merged again: %+v", merged)
+	}
+	p.wantMerged(t, "1", merged)
+	for _, file := range []string{"first", "second", "meanwhile"} {
+		if _, err := os.Stat(filepath.Join(p.project, file)); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := p.Delete(t.Context(), workspace.DeleteOptions{ThreadID: "1"}); err != nil {
+		t.Errorf("delete: %v", err)
+	}
+}
+
+// wantMerged checks the record after a merge.
+func (p *parts) wantMerged(t *testing.T, thread string, merged workspace.Merged) {
+	t.Helper()
+	w, err := p.Get(t.Context(), thread)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w.Branch != "" || w.BranchCreated || w.BaseCommit != merged.SHA || w.Status != workspace.StatusReady {
+		t.Errorf("record: %+v", w)
+	}
+	if head := git(t, w.Directory, "rev-parse", "HEAD"); head != merged.SHA || head != git(t, p.project, "rev-parse", merged.Target) {
+		t.Errorf("the workspace is at %s, the target at %s", head, merged.SHA)
+	}
+	if branch := git(t, w.Directory, "branch", "--show-current"); branch != "" {
+		t.Errorf("the workspace is on %s", branch)
+	}
+	if len(merged.Warnings) > 0 {
+		t.Errorf("warnings: %q", merged.Warnings)
+	}
+}
+
+// TestMergeKeepsTheBranchInTheRecord keeps the branch, and its name.
+func TestMergeKeepsTheBranchInTheRecord(t *testing.T) {
+	t.Parallel()
+	p := build(t, settings{})
+	w := p.create(t, "1")
+	work(t, w.Directory, "first", "1\n")
+	merged, err := p.merger().Merge(t.Context(), workspace.MergeOptions{ThreadID: "1", KeepBranch: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := p.Get(t.Context(), "1")
+	if err != nil || got.Branch != w.Branch || !merged.BranchKept || git(t, p.project, "rev-parse", w.Branch) != merged.SHA {
+		t.Errorf("record %+v, merged %+v, %v", got, merged, err)
+	}
+}
+
+// TestMergeConflictAndBack pauses at a conflict, aborts, and resolves it the
+// second time.
+func TestMergeConflictAndBack(t *testing.T) {
+	t.Parallel()
+	p := build(t, settings{})
+	g := p.merger()
+	w := p.create(t, "1")
+	work(t, w.Directory, "file", "mine\n")
+	work(t, p.project, "file", "theirs\n")
+	tip := git(t, w.Directory, "rev-parse", "HEAD")
+	_, err := g.Merge(t.Context(), workspace.MergeOptions{ThreadID: "1"})
+	wantCode(t, err, workspace.ErrRebaseConflict)
+	if errors.Is(err, workspace.ErrPaused) {
+		t.Error("nobody asked for a pause")
+	}
+	_, err = g.Merge(t.Context(), workspace.MergeOptions{ThreadID: "1", Resolve: true})
+	c, ok := errors.AsType[*workspace.Conflict](err)
+	if !ok || !c.Paused || !errors.Is(err, workspace.ErrPaused) || c.Instructions == "" {
+		t.Fatalf("error %v, conflict %+v", err, c)
+	}
+	back, err := g.Abort(t.Context(), workspace.MergeOptions{ThreadID: "1"})
+	if err != nil || back.Branch != w.Branch || git(t, w.Directory, "rev-parse", "HEAD") != tip {
+		t.Fatalf("abort: %+v, %v", back, err)
+	}
+	if _, err = g.Merge(t.Context(), workspace.MergeOptions{ThreadID: "1", Resolve: true}); !errors.Is(err, workspace.ErrPaused) {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(w.Directory, "file"), "both\n")
+	git(t, w.Directory, "add", "file")
+	merged, err := g.Continue(t.Context(), workspace.MergeOptions{ThreadID: "1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.wantMerged(t, "1", merged)
+	if lines, err := g.Recover(t.Context(), p.project); err != nil || len(lines) > 0 {
+		t.Errorf("recover: %q, %v", lines, err)
+	}
+}
+
+// TestMergeRefuses tells apart what can't be merged.
+func TestMergeRefuses(t *testing.T) {
+	t.Parallel()
+	p := build(t, settings{})
+	g := p.merger()
+	w := p.create(t, "1")
+	for _, c := range []struct {
+		o    workspace.MergeOptions
+		code workspace.Code
+	}{
+		{workspace.MergeOptions{ThreadID: "none"}, workspace.ErrNotFound},
+		{workspace.MergeOptions{ThreadID: "1", Strategy: "octopus"}, workspace.ErrInvalidRef},
+		{workspace.MergeOptions{ThreadID: "1", Target: "a..b"}, workspace.ErrInvalidRef},
+		{workspace.MergeOptions{ThreadID: "1", Target: "nosuch"}, workspace.ErrTargetNotFound},
+		{workspace.MergeOptions{ThreadID: "1"}, workspace.ErrNothingToMerge},
+	} {
+		before := p.world(t)
+		_, err := g.Merge(t.Context(), c.o)
+		wantCode(t, err, c.code)
+		if after := p.world(t); after != before {
+			t.Errorf("%+v changed something", c.o)
+		}
+	}
+	write(t, filepath.Join(w.Directory, "file"), "edited\n")
+	_, err := g.Merge(t.Context(), workspace.MergeOptions{ThreadID: "1"})
+	wantCode(t, err, workspace.ErrDirtyWorktree)
+	_, err = g.Continue(t.Context(), workspace.MergeOptions{ThreadID: "1"})
+	wantCode(t, err, workspace.ErrNotFound)
+	_, err = g.Abort(t.Context(), workspace.MergeOptions{ThreadID: "1"})
+	wantCode(t, err, workspace.ErrNotFound)
+}
