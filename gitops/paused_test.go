@@ -197,7 +197,6 @@ func TestPausedFinishedWithMarkers(t *testing.T) {
 	t.Parallel()
 	l := newMergeLab(t)
 	l.clash()
-	before := l.world(false)
 	l.pause(workspace.StrategyRebase)
 	l.gitIn(l.x, "add", "f")
 	l.byHand(workspace.StrategyRebase)
@@ -216,7 +215,7 @@ func TestPausedFinishedWithMarkers(t *testing.T) {
 
 	l = newMergeLab(t)
 	l.clash()
-	before = l.world(false)
+	before := l.world(false)
 	l.pause(workspace.StrategyRebase)
 	l.gitIn(l.x, "add", "f")
 	l.byHand(workspace.StrategyRebase)
