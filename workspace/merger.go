@@ -109,6 +109,9 @@ func (g *Merger) finish(ctx context.Context, op string, o MergeOptions, merge fu
 	if err != nil {
 		return merged, within(op, o.ThreadID, err)
 	}
+	if o.Message != "" && merged.Strategy == StrategyRebase {
+		merged.Warnings = append(merged.Warnings, "the message was not used: a rebase keeps those of the commits; squash or merge makes a commit that has it")
+	}
 	if err := g.record(ctx, req.Workspace, merged); err != nil {
 		merged.Warnings = append(merged.Warnings, fmt.Sprintf("the merge is done, but the record could not follow it: %s", messageOf(err)))
 	}

@@ -60,6 +60,18 @@ func TestMergeFollowsInTheRecord(t *testing.T) {
 	}
 }
 
+// TestMergeWithAMessageForNoCommit says that a rebase has no use for a message.
+func TestMergeWithAMessageForNoCommit(t *testing.T) {
+	t.Parallel()
+	p := build(t, settings{})
+	w := p.create(t, "1")
+	work(t, w.Directory, "first", "1\n")
+	merged, err := p.merger().Merge(t.Context(), workspace.MergeOptions{ThreadID: "1", Message: "unused"})
+	if err != nil || len(merged.Warnings) != 1 {
+		t.Errorf("merged: %+v, %v", merged, err)
+	}
+}
+
 // wantMerged checks the record after a merge.
 func (p *parts) wantMerged(t *testing.T, thread string, merged workspace.Merged) {
 	t.Helper()
