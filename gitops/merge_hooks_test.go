@@ -157,7 +157,7 @@ func TestMergeSigns(t *testing.T) {
 func (l *mergeLab) moreWork() {
 	l.t.Helper()
 	l.commit(l.x, "more", l.git("rev-parse", "main"), "more")
-	l.commit(l.dir, "main-more", "more\n", "main goes on")
+	l.commit(l.dir, "main-more", l.git("rev-parse", "main")+"\n", "main goes on")
 }
 
 // TestMergeConflictByGit reports a conflict where git has to make the commits,

@@ -25,9 +25,9 @@ const (
 // commit, as by git rebase.
 func TestReplayIsRebase(t *testing.T) {
 	t.Parallel()
-	n := 150
+	n := 60
 	if testing.Short() {
-		n = 30
+		n = 20
 	}
 	if given, err := strconv.Atoi(os.Getenv(historiesEnv)); err == nil {
 		n = given

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"sync"
 	"testing"
 	"time"
@@ -102,7 +103,12 @@ func (c *setupCase) fresh() {
 // tool puts a shell script into the test's own directory for tools.
 func (c *setupCase) tool(name, script string) {
 	c.t.Helper()
-	if err := os.WriteFile(filepath.Join(c.bin, name), []byte("#!/bin/sh\n"+script), 0o755); err != nil {
+	// As long as a file is open for writing, also in a process that is started
+	// meanwhile, it can't be run.
+	syscall.ForkLock.RLock()
+	err := os.WriteFile(filepath.Join(c.bin, name), []byte("#!/bin/sh\n"+script), 0o755)
+	syscall.ForkLock.RUnlock()
+	if err != nil {
 		c.t.Fatal(err)
 	}
 }

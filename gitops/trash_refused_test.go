@@ -106,7 +106,12 @@ func (b *bin) asNobody(e trashErrand, deny func()) trashResult {
 	}
 	binary, readErr := os.ReadFile(os.Args[0])
 	program := filepath.Join(b.root, "program")
-	if err := errors.Join(err, readErr, os.WriteFile(program, binary, 0o755)); err != nil {
+	// No process may be started while the file is open for writing: that one
+	// would hold it open, and it could not be run.
+	syscall.ForkLock.RLock()
+	err = errors.Join(err, readErr, os.WriteFile(program, binary, 0o755))
+	syscall.ForkLock.RUnlock()
+	if err != nil {
 		b.t.Fatal(err)
 	}
 	cmd := b.errand(e)

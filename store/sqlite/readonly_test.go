@@ -86,7 +86,12 @@ func publicBinary(t *testing.T, path string) string {
 	directory := t.TempDir()
 	chmod(t, filepath.Dir(directory), 0o755)
 	copied := filepath.Join(directory, "child")
-	if err := os.WriteFile(copied, content, 0o755); err != nil {
+	// No process may be started while the file is open for writing: that one
+	// would hold it open, and it could not be run.
+	syscall.ForkLock.RLock()
+	err = os.WriteFile(copied, content, 0o755)
+	syscall.ForkLock.RUnlock()
+	if err != nil {
 		t.Fatal(err)
 	}
 	return copied
