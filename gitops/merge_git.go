@@ -295,13 +295,22 @@ func (m *merging) checkedOut(ctx context.Context) (sha, branch string, err error
 	return m.r.openRefs(m.req.Project.ID).checkedOut(ctx, h)
 }
 
-// dropDeadLock removes the lock of the workspace's index where a git of ours
-// has left it: nobody of ours is alive, as the repository's lock is held, the
-// lock came after the journal that says that git was at work there, and no
-// other process works in the directory.
+// dropDeadLock removes the locks in the workspace's git directory, and that of
+// its branch, where a git of ours has left them: nobody of ours is alive, as
+// the repository's lock is held, the lock came after the journal that says that
+// git was at work there, and no other process works in the directory.
 func (m *merging) dropDeadLock(since time.Time) error {
-	for _, name := range []string{"index.lock", "HEAD.lock"} {
-		path := filepath.Join(m.at.gitDir, name)
+	locks, err := filepath.Glob(filepath.Join(globQuoted(m.at.gitDir), "*.lock"))
+	if err != nil {
+		return err
+	}
+	if j := m.journal; j != nil && j.Branch != "" {
+		locks = append(locks, filepath.Join(m.req.Project.ID, "refs", "heads", filepath.FromSlash(j.Branch)+".lock"))
+	}
+	for _, path := range locks {
+		if strings.Contains(filepath.Base(path), "threadtree") {
+			continue // our own, which is held
+		}
 		info, err := os.Lstat(path)
 		if err != nil {
 			continue
@@ -323,4 +332,9 @@ func (m *merging) dropDeadLock(since time.Time) error {
 		}
 	}
 	return nil
+}
+
+// globQuoted returns a path as a pattern that only it matches.
+func globQuoted(path string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }
