@@ -25,9 +25,9 @@ const (
 // commit, as by git rebase.
 func TestReplayIsRebase(t *testing.T) {
 	t.Parallel()
-	n := 60
+	n := 150
 	if testing.Short() {
-		n = 20
+		n = 30
 	}
 	if given, err := strconv.Atoi(os.Getenv(historiesEnv)); err == nil {
 		n = given
