@@ -52,7 +52,9 @@ func TestGitIgnoresHostileEnvironment(t *testing.T) {
 	t.Parallel()
 	c := newSetupCase(t, map[string]string{"f": "tracked\nwith\ncontext\n", "sub/g": "g\n"})
 	other := newSetupCase(t, map[string]string{"other": "other\n"})
-	c.write(filepath.Join(c.source, "f"), "changed\nwith\ncontext\n")
+	// Of another size: with another work tree's git status in the repository, a
+	// change within the second of the commit can pass for none.
+	c.write(filepath.Join(c.source, "f"), "changed since\nwith\ncontext\n")
 	c.write(filepath.Join(c.source, "*"), "untracked\n")
 	missing := filepath.Join(t.TempDir(), "missing")
 	commands := [][]string{
