@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -116,11 +117,16 @@ func (f *fixture) mkdir(path string) {
 	}
 }
 
-// write writes a file and makes the directories above it.
+// write writes a file and makes the directories above it. No child is begun
+// meanwhile: it would have the file open for writing, and a script couldn't be
+// run.
 func (f *fixture) write(path, content string) {
 	f.t.Helper()
 	f.mkdir(filepath.Dir(path))
-	if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+	syscall.ForkLock.RLock()
+	err := os.WriteFile(path, []byte(content), 0o644)
+	syscall.ForkLock.RUnlock()
+	if err != nil {
 		f.t.Fatal(err)
 	}
 }

@@ -1,6 +1,7 @@
 package gitops
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -160,6 +161,9 @@ func (m *merging) stepBack(ctx context.Context, keep bool) error {
 	if err := m.dropDeadLock(j.Started); err != nil {
 		return err
 	}
+	if err := m.clearLeftovers(ctx); err != nil {
+		return err
+	}
 	if err := m.abortOperation(ctx, keep); err != nil {
 		return err
 	}
@@ -209,10 +213,22 @@ func (m *merging) abortOperation(ctx context.Context, keep bool) error {
 	}
 	// Killed while it began, a rebase has too little written down to be
 	// aborted; what it has changed is put back by what follows.
-	if op == opRebase && !isFile(filepath.Join(m.at.gitDir, "rebase-merge", "orig-head")) {
-		return os.RemoveAll(filepath.Join(m.at.gitDir, "rebase-merge"))
+	if state := filepath.Join(m.at.gitDir, "rebase-merge"); op == opRebase && hardlyBegun(state) {
+		return os.RemoveAll(state)
 	}
 	return err
+}
+
+// hardlyBegun reports whether a rebase lacks, in its directory, what it would
+// go back by. A file that was being written is empty.
+func hardlyBegun(state string) bool {
+	for _, name := range []string{"head-name", "onto", "orig-head"} {
+		content, err := os.ReadFile(filepath.Join(state, name))
+		if isAbsent(err) || err == nil && len(bytes.TrimSpace(content)) == 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // keepMiddle keeps what was reached in the middle of an operation: what isn't

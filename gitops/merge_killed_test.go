@@ -313,39 +313,10 @@ func TestMergeKilledWithGit(t *testing.T) {
 				l.kill(mergeErrand{Op: "merge", Strategy: s, Git: git})
 				l.settled()
 				l.wantNothingLost(tip)
-				l.finishAfterGit(s)
+				l.finish(mergeStory{op: "merge", strategy: s})
 				l.wantNothingLost(tip)
 				l.wantTarget()
 			})
-		}
-	}
-}
-
-// finishAfterGit merges again after git itself was killed. Where what git left
-// keeps the workspace from following the target, the merge says so, or another
-// recovery has it follow.
-func (l *mergeLab) finishAfterGit(s workspace.Strategy) {
-	l.t.Helper()
-	merged, err := l.try(by(s), resolving)
-	switch {
-	case err == nil, errors.Is(err, workspace.ErrNothingToMerge):
-	case errors.Is(err, workspace.ErrDirtyWorktree):
-		// A file that git had just written, and knows nothing of.
-		return
-	default:
-		l.t.Fatalf("merge: %v", detail(err))
-	}
-	if left, _ := filepath.Glob(filepath.Join(l.dir, ".git/worktrees/*/threadtree-merge.json")); len(left) > 0 {
-		l.settled()
-	}
-	on, _ := l.tryGit(l.x, "symbolic-ref", "-q", "HEAD")
-	if on != "" && err == nil && !merged.BranchKept && len(merged.Warnings) == 0 {
-		l.t.Errorf("the workspace is on %s, and the merge did not say so: %+v", on, merged)
-	}
-	l.tidy()
-	for file, content := range l.brought() {
-		if got, err := os.ReadFile(filepath.Join(l.dir, file)); err != nil || string(got) != content {
-			l.t.Errorf("main's %s is %q, %v", file, got, err)
 		}
 	}
 }
