@@ -179,6 +179,10 @@ func (m *merging) settleLanding(ctx context.Context) (string, error) {
 		}
 	}
 	if moved {
+		// Nobody is told here whose record names the branch: it stays.
+		if j.Landing.Fate == fateDelete {
+			j.Landing.Fate = fateFollow
+		}
 		_, err := m.follow(ctx)
 		return what + " was finished", err
 	}

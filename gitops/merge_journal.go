@@ -85,7 +85,9 @@ type landing struct {
 type branchFate string
 
 const (
-	// fateDelete: its commits are on the target, it isn't needed.
+	// fateDelete: its commits are on the target, it isn't needed. Only the
+	// merge itself lets it go, as its caller then forgets the name; a later
+	// recovery has it follow.
 	fateDelete branchFate = "delete"
 	// fateFollow: it is kept, at the merged tip.
 	fateFollow branchFate = "follow"

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/threadtree/threadtree/gitops"
@@ -178,4 +179,39 @@ func TestMergeRefuses(t *testing.T) {
 	wantCode(t, err, workspace.ErrNotFound)
 	_, err = g.Abort(t.Context(), workspace.MergeOptions{ThreadID: "1"})
 	wantCode(t, err, workspace.ErrNotFound)
+}
+
+// TestMergeRecordsABranchThatIsThere has the workspace stay behind its target
+// at first: the branch in the record is there then, and after it has followed.
+func TestMergeRecordsABranchThatIsThere(t *testing.T) {
+	t.Parallel()
+	p := build(t, settings{})
+	for _, setting := range []string{"filter.need.clean=cat", "filter.need.smudge=cat", "filter.need.required=true", "extensions.worktreeConfig=true"} {
+		name, value, _ := strings.Cut(setting, "=")
+		git(t, p.project, "config", name, value)
+	}
+	w := p.create(t, "1")
+	work(t, w.Directory, "mine", "1\n")
+	work(t, p.project, ".gitattributes", "needs filter=need\n")
+	work(t, p.project, "needs", "1\n")
+	git(t, w.Directory, "config", "--worktree", "filter.need.smudge", "false")
+	g := p.merger()
+	merged, err := g.Merge(t.Context(), workspace.MergeOptions{ThreadID: "1"})
+	if err != nil || !merged.BranchKept {
+		t.Fatalf("%+v, %v", merged, err)
+	}
+	git(t, w.Directory, "config", "--worktree", "--unset", "filter.need.smudge")
+	if lines, err := g.Recover(t.Context(), p.project); err != nil || len(lines) != 1 {
+		t.Fatalf("%q, %v", lines, err)
+	}
+	got, err := p.Get(t.Context(), "1")
+	if err != nil || got.Branch != w.Branch || !got.BranchCreated || git(t, p.project, "rev-parse", w.Branch) != merged.SHA {
+		t.Errorf("record %+v, %v", got, err)
+	}
+	if _, err := p.Delete(t.Context(), workspace.DeleteOptions{ThreadID: "1"}); err != nil {
+		t.Errorf("delete: %v", err)
+	}
+	if left := git(t, p.project, "branch", "--list", w.Branch); left != "" {
+		t.Errorf("the branch outlived its workspace: %s", left)
+	}
 }
