@@ -29,7 +29,8 @@ func (m *merging) follow(ctx context.Context) (kept bool, err error) {
 	return kept, err
 }
 
-// followNotes has the notes follow the commits, once.
+// followNotes has the notes follow the commits, once: that it begins is written
+// down before.
 func (m *merging) followNotes(ctx context.Context) error {
 	land := m.journal.Landing
 	if len(land.Notes) == 0 {
@@ -39,8 +40,13 @@ func (m *merging) followNotes(ctx context.Context) error {
 	for _, pair := range land.Notes {
 		done.rewritten = append(done.rewritten, rewritten{pair[0], pair[1]})
 	}
-	err := m.r.copyNotes(ctx, composeInput{project: m.req.Project, gitDir: m.at.gitDir, inherit: m.inherit()}, done)
-	land.Notes = nil
+	again := land.Copying
+	land.Copying = true
+	if err := m.journal.write(m.at.gitDir); err != nil {
+		return err
+	}
+	err := m.r.copyNotes(ctx, composeInput{project: m.req.Project, gitDir: m.at.gitDir, inherit: m.inherit()}, done, again)
+	land.Notes, land.Copying = nil, false
 	return errors.Join(err, m.journal.write(m.at.gitDir))
 }
 

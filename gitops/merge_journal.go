@@ -77,6 +77,8 @@ type landing struct {
 	Fate branchFate `json:"fate,omitempty"`
 	// Notes are the commits whose notes are to be copied, old and new.
 	Notes [][2]string `json:"notes,omitempty"`
+	// Copying is true once they are being copied.
+	Copying bool `json:"copying,omitempty"`
 	// InPlace is true where git made the commits in the workspace.
 	InPlace bool `json:"inPlace,omitempty"`
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -333,5 +334,70 @@ func (l *mergeLab) settled() {
 		if err != nil {
 			l.t.Fatalf("recover: %v", detail(err))
 		}
+	}
+}
+
+// TestMergeKilledCopyingNotes kills a merge when git has copied the notes, or
+// some of them, and nothing says so yet.
+func TestMergeKilledCopyingNotes(t *testing.T) {
+	t.Parallel()
+	real, err := exec.LookPath("git")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, script := range map[string]string{
+		"all":     `%s "$@"`,
+		"of one":  `GIT_NOTES_REWRITE_REF=refs/notes/commits %s "$@"`,
+		"nothing": `: %s`,
+	} {
+		for _, mode := range []string{"", "concatenate", "overwrite", "cat_sort_uniq"} {
+			t.Run(name+" "+mode, func(t *testing.T) {
+				t.Parallel()
+				l := newMergeLab(t)
+				ahead(l)
+				l.git("config", "notes.rewriteRef", "refs/notes/*")
+				if mode != "" {
+					l.git("config", "notes.rewriteMode", mode)
+				}
+				l.gitIn(l.x, "notes", "add", "-m", "z\n\na")
+				l.gitIn(l.x, "notes", "add", "-m", "below", "HEAD~1")
+				l.gitIn(l.x, "notes", "--ref", "other", "add", "-m", "other")
+				git := l.path("wrapped-git")
+				l.write(git, fmt.Sprintf("#!/bin/sh\ncase \"$*\" in\n*'notes copy'*) "+script+"; kill -9 $PPID; exit 1 ;;\nesac\nexec %[1]s \"$@\"\n", real))
+				if err := os.Chmod(git, 0o755); err != nil {
+					t.Fatal(err)
+				}
+				l.kill(mergeErrand{Op: "merge", Strategy: workspace.StrategyRebase, Git: git})
+				below := "below"
+				if name == "all" {
+					// The same note again would be no change.
+					l.git("notes", "append", "-m", "more", "main~1")
+					below = "below\n\nmore"
+				}
+				l.settled()
+				for _, want := range [][3]string{{"commits", "main", "z\n\na"}, {"commits", "main~1", below}, {"other", "main", "other"}} {
+					if got := l.git("notes", "--ref", want[0], "show", want[1]); got != want[2] {
+						t.Errorf("the note %s of %s is %q", want[0], want[1], got)
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestMergeKilledBeforeCopyingNotes adds the notes to one that somebody wrote
+// after the kill.
+func TestMergeKilledBeforeCopyingNotes(t *testing.T) {
+	t.Parallel()
+	l := newMergeLab(t)
+	ahead(l)
+	l.git("config", "notes.rewriteRef", "refs/notes/*")
+	l.gitIn(l.x, "notes", "add", "-m", "copied")
+	step := slices.Index(mergeStories["rebase"].steps(t), stepTargetDone)
+	l.kill(mergeErrand{Op: "merge", Strategy: workspace.StrategyRebase, Step: step + 1})
+	l.git("notes", "add", "-m", "meanwhile", "main")
+	l.settled()
+	if got := l.git("notes", "show", "main"); got != "meanwhile\n\ncopied" {
+		t.Errorf("the note is %q", got)
 	}
 }

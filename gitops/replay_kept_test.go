@@ -172,7 +172,7 @@ for c in topic topic~1 topic~2; do git notes add -m "on $c" $c; done; git notes 
 			}
 			want := list("topic")
 			f.sh("git update-ref --stdin <<'E'\n" + before + "\nE")
-			if err := f.r.copyNotes(t.Context(), in, done); err != nil {
+			if err := f.r.copyNotes(t.Context(), in, done, false); err != nil {
 				t.Fatal(detail(err))
 			}
 			if diff := cmp.Diff(want, list(done.tip)); diff != "" {
@@ -190,5 +190,5 @@ func TestCopyNotesFails(t *testing.T) {
 	f, in := parted(t, apart+`; git config notes.rewriteRef 'refs/notes/*'; git notes add -m x topic`)
 	done := f.composes(in)
 	f.write(f.path("repo/.git/refs/notes/commits.lock"), "")
-	wantCode(t, f.r.copyNotes(t.Context(), in, done), workspace.ErrGitFailed)
+	wantCode(t, f.r.copyNotes(t.Context(), in, done, false), workspace.ErrGitFailed)
 }
