@@ -57,6 +57,8 @@ type advanced struct {
 	// at is the checkout whose files moved along, nil where the branch is
 	// checked out nowhere.
 	at *checkout
+	// changes are the paths that the move changed.
+	changes []treeChange
 	// recovered has a line for each interrupted move that was settled first.
 	recovered []string
 }
@@ -107,7 +109,7 @@ func (r *Repository) advance(ctx context.Context, p workspace.Project, in advanc
 		at, err := r.advanceOnce(ctx, p, in, changes, earlier)
 		switch {
 		case err == nil:
-			out.at = at
+			out.at, out.changes = at, changes
 			return out, nil
 		case !errors.Is(err, errHeadMoved) || try == advanceTries:
 			return out, err

@@ -63,6 +63,7 @@ func (m *merging) followWorkspace(ctx context.Context) error {
 		m.warn(workspace.PhaseMerge, "a %s is under way in %s, which was left as it is", op, m.at.top)
 		return nil
 	case on == "" && sha == j.Landing.Result:
+		m.lookBehind(ctx)
 		return nil
 	case on != j.Branch || sha != j.Now.Before && sha != j.Landing.Result:
 		m.warn(workspace.PhaseMerge, "%s has other work checked out by now and was left as it is", m.at.top)
@@ -73,18 +74,43 @@ func (m *merging) followWorkspace(ctx context.Context) error {
 		m.warn(workspace.PhaseMerge, "%s stays on its old commits, because somebody is at work there: %s", m.at.top, because(err))
 		return nil
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	m.lookBehind(ctx)
+	return nil
+}
+
+// lookBehind warns of what doesn't follow with the workspace.
+func (m *merging) lookBehind(ctx context.Context) {
+	changes, err := m.between(ctx, m.journal.Now.Before, m.journal.Landing.Result)
+	if err != nil {
+		m.warn(workspace.PhaseMerge, "whether a submodule stays behind could not be found out: %s", because(err))
+		return
+	}
+	m.warnOfSubmodules(ctx, m.at, changes)
+}
+
+// between returns the paths in which the workspace's old and new commit
+// differ. It remembers those of the last way.
+func (m *merging) between(ctx context.Context, from, to string) ([]treeChange, error) {
+	if m.onWay.from == from && m.onWay.to == to {
+		return m.onWay.changes, nil
+	}
+	changes, err := m.r.treeChanges(ctx, m.refs, from, to)
+	if err != nil {
+		return nil, failure("", "the workspace can't be compared with the merged commits", "see what git says there", err)
+	}
+	m.onWay = wayBetween{from, to, changes}
+	return changes, nil
 }
 
 // detach moves the workspace's HEAD and files from a commit to the merged one.
 func (m *merging) detach(ctx context.Context, from, on string) error {
 	to := m.journal.Landing.Result
-	changes, err := m.onWay.changes, error(nil)
-	if m.onWay.from != from || m.onWay.to != to {
-		changes, err = m.r.treeChanges(ctx, m.refs, from, to)
-	}
+	changes, err := m.between(ctx, from, to)
 	if err != nil {
-		return failure("", "the workspace can't be compared with the merged commits", "see what git says there", err)
+		return err
 	}
 	in := advanceInput{
 		ref: "refs/heads/" + on, old: from, new: to, detach: true, message: "merge: at " + m.journal.Now.Target, set: m.set,

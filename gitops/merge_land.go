@@ -137,6 +137,9 @@ func (m *merging) landHeld(ctx context.Context, done composed, inPlace bool) (wo
 	m.did(stepTargetDone)
 	// It is done; what is left is carried through.
 	ctx = context.WithoutCancel(ctx)
+	if moved.at != nil {
+		m.warnOfSubmodules(ctx, *moved.at, moved.changes)
+	}
 	kept, err := m.follow(ctx)
 	if err != nil {
 		m.warn(workspace.PhaseMerge, "the merge is done, but the workspace could not follow it: %s; the next merge tries again", because(err))

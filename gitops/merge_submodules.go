@@ -1,0 +1,47 @@
+package gitops
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/threadtree/threadtree/workspace"
+)
+
+// staleSubmodules returns a line for each submodule of a checkout that the
+// changes leave behind: as with any merge, files of a submodule aren't
+// touched, and the checkout is dirty until somebody brings it up to date. One
+// that isn't initialised there has none.
+func (r *Repository) staleSubmodules(ctx context.Context, at checkout, changes []treeChange) []string {
+	var lines []string
+	for _, c := range changes {
+		top := at.path(c.path)
+		if c.newMode != modeSubmodule && c.oldMode != modeSubmodule {
+			continue
+		}
+		if _, err := os.Lstat(filepath.Join(top, ".git")); err != nil {
+			continue
+		}
+		if c.newMode != modeSubmodule {
+			lines = append(lines, fmt.Sprintf("the submodule %s is gone, but its files still lie in %s", quoted(c.path), top))
+			continue
+		}
+		const update = "the submodule %s in %s is %s, not at %s: run there: git submodule update -- %s"
+		sha, err := r.git.line(ctx, command{dir: top, args: []string{"rev-parse", "--verify", "HEAD"}})
+		switch {
+		case err != nil:
+			lines = append(lines, fmt.Sprintf(update, quoted(c.path), at.name(), "at an unknown commit", short(c.newID), quoted(c.path)))
+		case sha != c.newID:
+			lines = append(lines, fmt.Sprintf(update, quoted(c.path), at.name(), "still at "+short(sha), short(c.newID), quoted(c.path)))
+		}
+	}
+	return lines
+}
+
+// warnOfSubmodules warns of those that a checkout's move has left behind.
+func (m *merging) warnOfSubmodules(ctx context.Context, at checkout, changes []treeChange) {
+	for _, line := range m.r.staleSubmodules(ctx, at, changes) {
+		m.warn(workspace.PhaseMerge, "%s", line)
+	}
+}
