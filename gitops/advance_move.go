@@ -179,6 +179,10 @@ func (m *move) writeFiles(ctx context.Context) error {
 		if err := m.prepare(ctx, refreshed); err != nil {
 			return err
 		}
+		// Once more, as late as can be: git overwrites what is ignored.
+		if err := m.lookAhead(ctx); err != nil {
+			return err
+		}
 		_, gitErr := m.r.git.run(ctx, m.onNext("read-tree", "-m", "-u", m.in.old, m.in.new))
 		if gitErr == nil {
 			return nil

@@ -430,3 +430,35 @@ func cancelWhen(t *testing.T, path string) context.Context {
 	}()
 	return ctx
 }
+
+// TestAdvanceIgnoredAtTheLastMoment has an ignored file appear where one is to
+// be written, when that is about to begin.
+func TestAdvanceIgnoredAtTheLastMoment(t *testing.T) {
+	t.Parallel()
+	for _, linked := range []bool{false, true} {
+		x := newTarget(t, linked, "", "")
+		x.write(filepath.Join(x.dir, ".git", "info", "exclude"), "new.txt\n")
+		path := filepath.Join(x.wt, "new.txt")
+		before := x.facts()
+		_, err := x.advance(func(in *advanceInput) {
+			in.step = func(step string) {
+				if step == stepRecorded {
+					x.write(path, "precious\n")
+				}
+			}
+		})
+		e := wantCode(t, err, workspace.ErrTargetDirty)
+		if !slices.Equal(e.Files, []string{"new.txt"}) || x.read(path) != "precious\n" {
+			t.Errorf("files %q, the file is %q", e.Files, x.read(path))
+		}
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(before, x.facts()); diff != "" {
+			t.Error(diff)
+		}
+		if _, err := x.advance(); err != nil {
+			t.Error(detail(err))
+		}
+	}
+}

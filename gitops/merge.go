@@ -94,6 +94,8 @@ type merging struct {
 	// onWay are the paths that differ on the workspace's way, as far as they
 	// were looked at.
 	onWay wayBetween
+	// written are the paths that git will write in the workspace, on its way.
+	written []treeChange
 	// text is what git is to say in the one commit of a squash or a merge.
 	text joinText
 

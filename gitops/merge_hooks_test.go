@@ -3,6 +3,7 @@ package gitops
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -219,6 +220,53 @@ func TestMergeNotes(t *testing.T) {
 		l.merge()
 		if got := l.git("notes", "show", "main"); got != "reviewed" {
 			t.Errorf("the note is %q", got)
+		}
+	}
+}
+
+// TestMergeIgnoredAtTheLastMoment has an ignored file appear where git is about
+// to write one, after it was looked for.
+func TestMergeIgnoredAtTheLastMoment(t *testing.T) {
+	t.Parallel()
+	for _, content := range []string{"", "precious\n"} {
+		for _, paused := range []bool{false, true} {
+			perStrategy(t, func(t *testing.T, s workspace.Strategy) {
+				var l *mergeLab
+				appear := true
+				l = newMergeLab(t, MergeOptions{step: func(step string) {
+					if step == stepBackedUp && appear {
+						l.write(filepath.Join(l.x, "b.ign"), content)
+					}
+				}})
+				if paused {
+					l.clash()
+				} else {
+					hooked(ahead)(l)
+				}
+				l.write(filepath.Join(l.dir, "b.ign"), "main\n")
+				l.git("add", "-f", "b.ign")
+				l.git("commit", "-q", "-m", "ignored but added")
+				before := l.world(false)
+				_, err := l.try(by(s), resolving)
+				e := wantCode(t, err, workspace.ErrDirtyWorktree)
+				if !slices.Equal(e.Files, []string{"b.ign"}) {
+					t.Errorf("files: %q", e.Files)
+				}
+				if got := l.read(filepath.Join(l.x, "b.ign")); got != content {
+					t.Errorf("the file is %q", got)
+				}
+				if err := os.Remove(filepath.Join(l.x, "b.ign")); err != nil {
+					t.Fatal(err)
+				}
+				l.same(before)
+				l.tidy()
+				appear = false
+				if _, err = l.try(by(s), resolving); paused {
+					wantPaused(t, err, "f")
+				} else if err != nil {
+					t.Error(detail(err))
+				}
+			})
 		}
 	}
 }

@@ -30,6 +30,9 @@ func (m *merging) byGit(ctx context.Context, done composed) (composed, error) {
 	if err := m.keepTips(ctx); err != nil {
 		return composed{}, m.afterFailure(context.WithoutCancel(ctx), err)
 	}
+	if err := m.stillUnobstructed(ctx); err != nil {
+		return composed{}, err
+	}
 	made := composed{source: done.source, dropped: done.dropped}
 	var stop *stopped
 	var err error

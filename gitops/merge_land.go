@@ -214,6 +214,11 @@ func (m *merging) retreat(ctx context.Context, cause error) error {
 	if m.journal.Landing.InPlace {
 		return m.afterFailure(ctx, cause)
 	}
+	return m.turnBack(ctx, cause)
+}
+
+// turnBack is for a merge that has touched neither workspace nor target yet.
+func (m *merging) turnBack(ctx context.Context, cause error) error {
 	m.dropBackups(ctx)
 	if err := m.forget(m.journal); err != nil {
 		return fmt.Errorf("%w; %w", cause, err)

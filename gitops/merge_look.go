@@ -165,7 +165,17 @@ func (m *merging) unobstructed(ctx context.Context, to string, steps bool) error
 	if err != nil {
 		return failure("", "the commits can't be compared; nothing was changed", "see what git says in the repository", err)
 	}
+	m.written = changes
 	return m.free(ctx, changes)
+}
+
+// stillUnobstructed is unobstructed once more, right before git begins, which
+// overwrites what is ignored. Where it refuses, all is as it was.
+func (m *merging) stillUnobstructed(ctx context.Context) error {
+	if err := m.free(ctx, m.written); err != nil {
+		return m.turnBack(context.WithoutCancel(ctx), err)
+	}
+	return nil
 }
 
 // free is unobstructed for the paths that differ.

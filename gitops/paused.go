@@ -146,6 +146,9 @@ func (m *merging) pause(ctx context.Context) error {
 	if err := m.keepTips(ctx); err != nil {
 		return m.afterFailure(context.WithoutCancel(ctx), err)
 	}
+	if err := m.stillUnobstructed(ctx); err != nil {
+		return err
+	}
 	var stop *stopped
 	var err error
 	if m.strategy == workspace.StrategyRebase {
