@@ -216,6 +216,22 @@ func (m *merging) abortOperation(ctx context.Context, keep bool) error {
 	if state := filepath.Join(m.at.gitDir, "rebase-merge"); op == opRebase && hardlyBegun(state) {
 		return os.RemoveAll(state)
 	}
+	// A merge isn't aborted over files that were edited since; they are kept.
+	if op == opMerge && exitCode(err) > 0 {
+		return m.resetMerge(ctx, keep)
+	}
+	return err
+}
+
+// resetMerge ends a merge that git doesn't abort. kept is true where what was
+// done since is kept already.
+func (m *merging) resetMerge(ctx context.Context, kept bool) error {
+	if !kept {
+		if _, err := m.keepWork(ctx); err != nil {
+			return err
+		}
+	}
+	_, err := m.r.git.run(ctx, m.withoutHooks("reset", "-q", "--hard", "--no-recurse-submodules", "HEAD"))
 	return err
 }
 
