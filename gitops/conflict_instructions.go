@@ -84,7 +84,7 @@ func steps(b *strings.Builder, c *workspace.Conflict, onto string) {
 	if rebase {
 		step("git rebase --continue. It may stop at the next commit: do the same again until it is finished.")
 	} else {
-		step("git commit --no-edit")
+		step("git commit --no-edit --cleanup=strip")
 	}
 	step("Run the project's tests, and commit what has to be mended.")
 }

@@ -89,6 +89,9 @@ type merging struct {
 	// resolved is true where the commits are those of a paused merge that was
 	// finished.
 	resolved bool
+	// parent and parentMerges are as in composeInput.
+	parent       string
+	parentMerges int
 	// kept are the refs that keep the tips from before.
 	kept []string
 	// onWay are the paths that differ on the workspace's way, as far as they
@@ -223,6 +226,9 @@ func (m *merging) compose(ctx context.Context) (composed, error) {
 	if m.onto == m.tip {
 		return composed{}, m.nothing(0)
 	}
+	if err := m.findParent(ctx); err != nil {
+		return composed{}, err
+	}
 	m.tell(workspace.PhaseRebase, "Putting the commits of %s on %s", m.what(), m.target)
 	done, err := m.r.compose(ctx, m.composeInput())
 	switch {
@@ -245,7 +251,7 @@ func (m *merging) composeInput() composeInput {
 	in := composeInput{
 		project: m.req.Project, gitDir: m.at.gitDir, top: m.at.top, onto: m.onto, tip: m.tip,
 		branch: m.branch, target: m.target, strategy: m.strategy, message: m.message,
-		repoHooks: m.g.o.RepositoryHooks, inherit: m.req.Inherit,
+		parent: m.parent, parentMerges: m.parentMerges, repoHooks: m.g.o.RepositoryHooks, inherit: m.req.Inherit,
 	}
 	return in
 }

@@ -87,7 +87,10 @@ func (m *merging) join(ctx context.Context) (string, *stopped, error) {
 		return fail(err)
 	}
 	for _, c := range m.joinCommands(text, file) {
-		_, gitErr := m.r.git.run(ctx, c)
+		gitErr := m.parentInstead(c.args[0])
+		if gitErr == nil {
+			_, gitErr = m.r.git.run(ctx, c)
+		}
 		m.did(stepGitDone)
 		if gitErr == nil {
 			continue
@@ -108,6 +111,13 @@ func (m *merging) join(ctx context.Context) (string, *stopped, error) {
 // joinCommands are those that make the commit.
 func (m *merging) joinCommands(text joinText, file string) []command {
 	const whole = "i18n.commitEncoding=UTF-8"
+	if m.strategy == workspace.StrategyMerge && m.parent != "" {
+		merge := m.withoutHooks("merge", "-q", "--no-ff", "--no-commit", m.tip)
+		merge.config = append(merge.config, "merge.ff=false")
+		commit := m.inWorkspace("commit", "-q", "--no-edit", "--cleanup=whitespace", "-F", file)
+		commit.config = append(commit.config, whole)
+		return []command{merge, commit}
+	}
 	if m.strategy == workspace.StrategyMerge {
 		merge := m.inWorkspace("merge", "-q", "--no-ff", "--no-edit", "--cleanup=whitespace", "-F", file, m.tip)
 		merge.config = append(merge.config, whole, "merge.log=false", "merge.ff=false")

@@ -80,7 +80,8 @@ func (m *merging) findPaused(ctx context.Context) error {
 
 // continueGit has git go on, up to the end or the next conflict.
 func (m *merging) continueGit(ctx context.Context) error {
-	args := []string{"commit", "-q", "--no-edit"}
+	// The message that git prepared has the conflicts in comments.
+	args := []string{"commit", "-q", "--no-edit", "--cleanup=strip"}
 	phase := workspace.PhaseMerge
 	if m.strategy == workspace.StrategyRebase {
 		args, phase = []string{"rebase", "--continue"}, workspace.PhaseRebase

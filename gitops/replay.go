@@ -28,6 +28,11 @@ type composeInput struct {
 	// branch and target are the short names for messages; branch may be "".
 	branch, target string
 	strategy       workspace.Strategy
+	// parent, if set, is what a merge commit has as its parent in place of tip,
+	// which only merges the target into it. parentMerges is how many merge commits
+	// that leaves out.
+	parent       string
+	parentMerges int
 	// message is that of the commit of a squash or a merge, "" to make one.
 	message string
 	// repoHooks is true where hooks that the repository brings may run.

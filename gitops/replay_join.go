@@ -56,20 +56,21 @@ func (c *composer) commitMerge(ctx context.Context, tree string, picks int) erro
 		}
 	}
 	s := signed{author: c.needs.author, message: text}
-	c.out.tip = c.put("commit", formatCommit(tree, []string{c.in.onto, c.in.tip}, s, c.needs.committer))
-	c.out.tree, c.out.commits = tree, picks+c.out.merges+1
+	c.out.tip = c.put("commit", formatCommit(tree, []string{c.in.onto, cmp.Or(c.in.parent, c.in.tip)}, s, c.needs.committer))
+	c.out.tree, c.out.commits = tree, picks+c.out.merges-c.in.parentMerges+1
 	return nil
 }
 
 // mergeMessage asks git for the message of the merge. A list of commits isn't
 // asked for: it would be counted from another HEAD than the target.
 func (c *composer) mergeMessage(ctx context.Context) (string, error) {
-	what := "commit '" + c.in.tip + "'"
+	what := "commit '" + cmp.Or(c.in.parent, c.in.tip) + "'"
 	if c.in.branch != "" {
 		what = "branch '" + c.in.branch + "' of ."
 	}
 	cmd := c.plain("fmt-merge-msg", "--into-name", c.in.target)
 	cmd.config = []string{"merge.log=false"}
+	// Of what HEAD has below it git would say nothing.
 	cmd.stdin = strings.NewReader(c.in.tip + "\t\t" + what + "\n")
 	out, err := c.r.git.run(ctx, cmd)
 	return string(out), err
