@@ -89,6 +89,9 @@ type merging struct {
 	// resolved is true where the commits are those of a paused merge that was
 	// finished.
 	resolved bool
+	// finished is what git has finished within this call that was paused, such
+	// as a rebase, "" for nothing.
+	finished string
 	// parent and parentMerges are as in composeInput.
 	parent       string
 	parentMerges int

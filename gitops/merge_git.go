@@ -65,7 +65,11 @@ func (m *merging) rebaseInPlace(ctx context.Context) (string, *stopped, error) {
 	return "", nil, m.afterFailure(calm, asBefore(fmt.Sprintf("git could not rebase %s on %s", m.what(), m.target), gitErr))
 }
 
-const allAsBefore = "; all is as it was"
+// What messages end in.
+const (
+	allAsBefore    = "; all is as it was"
+	nothingChanged = "; nothing was changed"
+)
 
 // asBefore is the failure of a git command that was undone.
 func asBefore(what string, err error) error {

@@ -192,12 +192,7 @@ func (m *merging) free(ctx context.Context, changes []treeChange) error {
 // withSteps adds the paths that come into being on the way and are in neither
 // end of it.
 func (m *merging) withSteps(ctx context.Context, changes []treeChange, to string) ([]treeChange, error) {
-	out, err := m.r.git.run(ctx, m.refs.command("log", "-z", "--format=", "--raw", "--no-abbrev", "--no-renames", "--diff-filter=A",
-		"--no-show-signature", m.tip, "^"+to, "--"))
-	if err != nil {
-		return nil, err
-	}
-	added, err := parseTreeChanges(bytes.ReplaceAll(out, []byte("\x00\x00"), []byte{0}))
+	added, err := m.added(ctx, m.tip, to)
 	if err != nil {
 		return nil, err
 	}
@@ -215,6 +210,17 @@ func (m *merging) withSteps(ctx context.Context, changes []treeChange, to string
 		}
 	}
 	return changes, nil
+}
+
+// added returns the paths that the commits of tip which aren't in the other one
+// add.
+func (m *merging) added(ctx context.Context, tip, other string) ([]treeChange, error) {
+	out, err := m.r.git.run(ctx, m.refs.command("log", "-z", "--format=", "--raw", "--no-abbrev", "--no-renames", "--diff-filter=A",
+		"--no-show-signature", tip, "^"+other, "--"))
+	if err != nil {
+		return nil, err
+	}
+	return parseTreeChanges(bytes.ReplaceAll(out, []byte("\x00\x00"), []byte{0}))
 }
 
 // treeChanges returns the paths in which two commits differ.

@@ -2,7 +2,10 @@ package gitops
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -21,7 +24,22 @@ func (g *Merger) Continue(ctx context.Context, req workspace.MergeRequest) (work
 		return workspace.Merged{}, withOp("continue", err)
 	}
 	merged, err := m.merge(ctx)
-	return merged, withOp("continue", err)
+	return merged, withOp("continue", m.afterContinue(err))
+}
+
+// afterContinue corrects a refusal that comes after git has finished what was
+// paused: that much has changed.
+func (m *merging) afterContinue(err error) error {
+	e, ok := errors.AsType[*workspace.Error](err)
+	if !ok || m.finished == "" || errors.Is(err, workspace.ErrPaused) {
+		return err
+	}
+	now := fmt.Sprintf("; the %s in %s is finished, and nothing has reached %s yet", m.finished, m.at.top, m.target)
+	out := *e
+	for _, untrue := range []string{nothingChanged, allAsBefore} {
+		out.Message = strings.Replace(out.Message, untrue, now, 1)
+	}
+	return &out
 }
 
 // goOn has git finish the operation that is paused.
@@ -37,7 +55,15 @@ func (m *merging) goOn(ctx context.Context) error {
 		if len(stop.files) > 0 {
 			return m.pausedError(ctx, stop, "is not resolved yet")
 		}
-		return m.continueGit(ctx)
+		if err := m.freeToContinue(ctx); err != nil {
+			return err
+		}
+		m.finished = m.journal.Paused.operation()
+		if err := m.continueGit(ctx); err != nil {
+			m.finished = ""
+			return err
+		}
+		return nil
 	})
 }
 
@@ -123,4 +149,19 @@ func (m *merging) unadded(ctx context.Context) []string {
 	files := strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
 	slices.Sort(files)
 	return slices.Compact(slices.DeleteFunc(files, func(file string) bool { return file == "" }))
+}
+
+// freeToContinue refuses to go on where a commit that is still to be replayed
+// would overwrite a file that git doesn't track: git stops half-way at it, and
+// takes an ignored one for expendable.
+func (m *merging) freeToContinue(ctx context.Context) error {
+	at, err := os.ReadFile(filepath.Join(m.at.gitDir, "REBASE_HEAD"))
+	if err != nil || m.strategy != workspace.StrategyRebase {
+		return nil // a merge makes its commit of what is in the index
+	}
+	changes, err := m.added(ctx, m.journal.Paused.Before, strings.TrimSpace(string(at)))
+	if err != nil {
+		return failure("", "what is in the way of going on can't be found out; nothing was changed", "see what git says in the workspace", err)
+	}
+	return hinted(m.free(ctx, changes), "move them out of the way, then continue again")
 }
