@@ -39,8 +39,10 @@ type restoring struct {
 	j    *trashJournal
 	lock *trashLock
 	set  *settings
-	// unusable is a hidden directory that isn't the worktree any more.
+	// unusable is what is at the hidden directory's place and isn't it.
 	unusable string
+	// rescued is true where git had forgotten the kept directory.
+	rescued bool
 }
 
 func (re *restoring) refuse(code workspace.Code, hint, format string, args ...any) error {
@@ -69,8 +71,18 @@ func (re *restoring) restore(ctx context.Context) error {
 	case !re.j.keepsDirectory():
 	case re.j.moved() && re.j.paired(re.j.Hidden), re.cameBack():
 		return re.byRename(ctx)
-	case re.j.moved():
-		re.unusable = re.j.Hidden
+	case re.j.moved() && re.j.claims(re.j.Hidden):
+		if err := re.rescue(ctx); err != nil {
+			return err
+		}
+		return re.byRename(ctx)
+	default:
+		if re.j.moved() {
+			re.unusable = re.j.Hidden
+		}
+		if err := re.buryLost(ctx); err != nil {
+			return err
+		}
 	}
 	return re.anew(ctx)
 }
@@ -85,8 +97,8 @@ func (re *restoring) alive() bool {
 // cameBack reports whether an interrupted restore had renamed the directory.
 func (re *restoring) cameBack() bool {
 	plan := re.j.Restore
-	return plan != nil && !plan.Anew && resolveExisting(gitDirOf(plan.Directory)) == resolveExisting(re.j.Admin) &&
-		(re.j.Inode == 0 || inodeOf(plan.Directory) == re.j.Inode)
+	return plan != nil && !plan.Anew && leadsTo(plan.Directory, re.j.Admin) &&
+		(re.j.Inode == 0 || re.j.sameFile(plan.Directory) || re.j.token())
 }
 
 // mark ends the restore: the lock is what it was, and the attempt's mark says
@@ -133,6 +145,9 @@ func (re *restoring) plan(ctx context.Context, head string, anew bool) error {
 	if head != re.j.Head && re.j.Head != "" {
 		plan.warn("HEAD stood at %s when it was deleted and stands at %s now; the work done since is kept", short(re.j.Head), short(head))
 	}
+	if re.rescued {
+		plan.warn("git had forgotten the kept directory: it is back with all its files, and what git knew of it as the snapshot has it; an operation that was under way is lost")
+	}
 	if anew {
 		re.warnAnew(plan)
 	} else if len(re.j.Dropped) > 0 {
@@ -152,7 +167,7 @@ func (plan *restorePlan) warn(format string, args ...any) {
 
 // planDirectory chooses the place: the old one, or one with a number.
 func (re *restoring) planDirectory(plan *restorePlan) error {
-	if err := os.MkdirAll(filepath.Dir(re.j.Directory), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Dir(re.j.place()), 0o755); err != nil {
 		return cantRestore(err)
 	}
 	entries, err := readEntries(re.p.ID)
@@ -160,7 +175,7 @@ func (re *restoring) planDirectory(plan *restorePlan) error {
 		return unreadable(re.p.ID, err)
 	}
 	for n := 1; n < maxVariants; n++ {
-		directory := re.j.Directory
+		directory := re.j.place()
 		if n > 1 {
 			directory = fmt.Sprintf("%s-%d", directory, n)
 		}

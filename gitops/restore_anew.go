@@ -10,9 +10,10 @@ import (
 
 // warnAnew says what a working copy from the snapshot lacks.
 func (re *restoring) warnAnew(plan *restorePlan) {
-	plan.warn("its directory is not kept any more: it was made anew from the snapshot, without ignored files")
 	if re.unusable != "" {
-		plan.warn("the kept directory %s could not be used, because git doesn't know it any more; it was left there", re.unusable)
+		plan.warn("what is at %s is not the directory that was kept there, and was left: the workspace was made anew from the snapshot, without ignored files", re.unusable)
+	} else {
+		plan.warn("its directory is not kept any more: it was made anew from the snapshot, without ignored files")
 	}
 	for _, what := range re.j.Lacks {
 		plan.warn("lost with the directory: %s", what)
@@ -26,7 +27,7 @@ func (re *restoring) anew(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := re.addAnew(ctx, parts); err != nil {
+	if err := re.addAnew(ctx, parts, ""); err != nil {
 		return err
 	}
 	re.r.at("added")
@@ -64,8 +65,9 @@ func (re *restoring) parts(ctx context.Context) (snapshotMessage, error) {
 }
 
 // addAnew makes the entry, without files, and the branch, after what an
-// interrupted restore left is cleared.
-func (re *restoring) addAnew(ctx context.Context, parts snapshotMessage) error {
+// interrupted restore left is cleared. kept is the hidden directory that is to
+// have the entry, "" for none.
+func (re *restoring) addAnew(ctx context.Context, parts snapshotMessage, kept string) error {
 	lock, err := re.r.lock(ctx, re.p)
 	if err != nil {
 		return err
@@ -79,7 +81,7 @@ func (re *restoring) addAnew(ctx context.Context, parts snapshotMessage) error {
 			return cantRestore(err)
 		}
 	}
-	re.j.Hidden = "" // there is no such directory, or not a whole one
+	re.j.Hidden = kept // "": there is no such directory, or not a whole one
 	if err := re.plan(ctx, parts.Head, true); err != nil {
 		return err
 	}

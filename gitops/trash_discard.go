@@ -40,6 +40,9 @@ func (r *Repository) withTrash(ctx context.Context, p workspace.Project, t works
 	}
 	defer lock.release()
 	j, err := r.trashOf(ctx, p, id, t)
+	if err == nil {
+		err = failure("", "the kept directory can't be looked at; nothing was changed", "see that it can be written to", j.findAgain())
+	}
 	if err != nil {
 		return err
 	}
@@ -103,7 +106,7 @@ func (d *discarding) directory(ctx context.Context, all bool) error {
 		d.j.Discarded = true
 		return d.bury(ctx)
 	}
-	if err := d.check(); err != nil {
+	if err := d.check(all); err != nil {
 		return err
 	}
 	if !all && !d.j.Discarded {
@@ -126,10 +129,12 @@ func (d *discarding) directory(ctx context.Context, all bool) error {
 
 // check sees to it that the hidden directory is what was put there, and that
 // nobody uses it.
-func (d *discarding) check() error {
+func (d *discarding) check(all bool) error {
 	hidden := d.j.Hidden
 	resolved := resolveExisting(hidden)
-	if !d.j.paired(hidden) && !(d.j.Discarded && inodeOf(hidden) == d.j.Inode) {
+	// Without its entry it can go with the snapshot alone, or to its end.
+	ours := d.j.paired(hidden) || (all || d.j.Discarded) && d.j.claims(hidden) || d.j.Discarded && d.j.sameFile(hidden)
+	if !ours {
 		return d.refuse(workspace.ErrLocked, "see what it is; remove it by hand if it can go", "%s is not what was put there", hidden)
 	}
 	if mounts := mountsWithin(resolved); len(mounts) > 0 {
@@ -139,19 +144,6 @@ func (d *discarding) check() error {
 		return d.refuse(workspace.ErrLocked, "end it first, or let it change its directory", "the process %d (%s) works in %s", p.pid, p.command, p.directory)
 	}
 	return nil
-}
-
-// paired reports whether a directory is the one that was deleted: it and the
-// entry lead to each other.
-func (j *trashJournal) paired(directory string) bool {
-	if j.Admin == "" || resolveExisting(gitDirOf(directory)) != resolveExisting(j.Admin) || !readEntry(j.Admin).of(directory) {
-		return false
-	}
-	if j.Inode != 0 {
-		return inodeOf(directory) == j.Inode
-	}
-	reason, locked, err := lockReason(j.Admin)
-	return err == nil && locked && reason == j.reason()
 }
 
 // bury takes the entry away, if it is that of the hidden directory.

@@ -58,6 +58,8 @@ type trashJournal struct {
 	Discarded bool `json:"discarded,omitempty"`
 	// Admin is the worktree's entry, "" where it had none.
 	Admin string `json:"admin,omitempty"`
+	// Forgotten is an entry that it had before Admin and that git has lost.
+	Forgotten string `json:"forgotten,omitempty"`
 	// Locked is the reason of the lock that it had before, nil for none.
 	Locked *string `json:"locked,omitempty"`
 	// Head is the commit that was checked out, Branch the branch, if any.

@@ -264,24 +264,24 @@ func TestTrashWithoutItsJournal(t *testing.T) {
 }
 
 // TestTrashWithoutItsEntry has somebody remove git's entry of the kept
-// directory.
+// directory, which comes back whole all the same.
 func TestTrashWithoutItsEntry(t *testing.T) {
 	t.Parallel()
 	b := newBin(t)
 	b.mess()
-	before := b.shapeOf(b.w.Directory, false)
+	before := b.shapeOf(b.w.Directory, true)
 	trashed := b.delete(true)
 	if err := os.RemoveAll(gitDirOf(trashed.Kept.Directory)); err != nil {
 		t.Fatal(err)
 	}
 	restored, err := b.tryRestore(trashed)
-	if err != nil || !hasLine(restored.Warnings, trashed.Kept.Directory, "left") {
+	if err != nil || !hasLine(restored.Warnings, "forgotten", "kept directory") {
 		t.Fatalf("%+v, %v", restored, detail(err))
 	}
-	sameShape(t, before, b.shapeOf(restored.Directory, false))
+	sameShape(t, before, b.shapeOf(restored.Directory, true))
 	b.discard(trashed, true)
-	if !exists(filepath.Join(trashed.Kept.Directory, ".env")) {
-		t.Error("the directory was removed although it isn't known")
+	if !exists(filepath.Join(restored.Directory, ".env")) || exists(trashed.Kept.Directory) {
+		t.Error("the ignored file is not back, or the directory still is where it was kept")
 	}
 }
 

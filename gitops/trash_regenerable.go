@@ -34,7 +34,7 @@ func (d *discarding) regenerable(ctx context.Context) (freed int64, err error) {
 	if d.j.Phase != trashKept || !d.j.keepsDirectory() || !d.j.moved() {
 		return 0, nil
 	}
-	if err := d.check(); err != nil {
+	if err := d.check(false); err != nil {
 		return 0, err
 	}
 	ignored, err := d.r.ignored(ctx, d.j.Admin, d.j.Hidden)
