@@ -215,6 +215,14 @@ func TestDiscardAfterACopy(t *testing.T) {
 				t.Fatal(err)
 			}
 			wantCode(t, b.p.Discard(t.Context(), b.project(), trashed, false), "locked")
+			b.write(filepath.Join(trashed.Kept.Directory, "since"), "since\n")
+			e := wantCode(t, b.p.Discard(t.Context(), b.project(), trashed, true), "dirty_worktree")
+			if !slices.Equal(e.Files, []string{"since"}) || !exists(filepath.Join(trashed.Kept.Directory, "f")) {
+				t.Errorf("files %q", e.Files)
+			}
+			if err := os.Remove(filepath.Join(trashed.Kept.Directory, "since")); err != nil {
+				t.Fatal(err)
+			}
 		} else {
 			b.discard(trashed, false)
 		}

@@ -10,8 +10,10 @@ import (
 )
 
 // Discard lets go of what was kept of a deleted workspace: the directory
-// alone, after its snapshot was brought up to date, or all. Where it was
-// restored the living directory is not touched. A directory in which a process
+// alone, after its snapshot was brought up to date, or all. With all, a
+// directory in which something was done since it was deleted is refused with
+// the code dirty_worktree, as nothing else has that. Where it was restored the
+// living directory is not touched. A directory in which a process
 // works, or in which a file system is mounted, is refused with the code locked;
 // one whose removal or restore was interrupted, with in_progress. See
 // [workspace.Restorer].
@@ -109,8 +111,8 @@ func (d *discarding) directory(ctx context.Context, all bool) error {
 	if err := d.check(all); err != nil {
 		return err
 	}
-	if !all && !d.j.Discarded {
-		if err := d.renew(ctx); err != nil {
+	if !d.j.Discarded {
+		if err := d.keepSince(ctx, all); err != nil {
 			return err
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -101,6 +102,58 @@ func TestDiscardKeepsWhatWasDoneSince(t *testing.T) {
 	if now := b.run(b.dir, "rev-parse", trashed.Kept.Ref); now != trashed.Kept.Snapshot {
 		t.Error("a snapshot was taken for nothing")
 	}
+}
+
+// TestDiscardAllRefusesWhatWasDoneSince has the snapshot go with the directory:
+// then nothing else has what was done in that.
+func TestDiscardAllRefusesWhatWasDoneSince(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		work  func(b *bin, hidden string)
+		files []string
+	}{
+		"a file":  {func(b *bin, hidden string) { b.write(filepath.Join(hidden, "since"), "since\n") }, []string{"since"}},
+		"an edit": {func(b *bin, hidden string) { b.write(filepath.Join(hidden, "f"), "since\n") }, []string{"f"}},
+		"a commit": {func(b *bin, hidden string) {
+			b.run(hidden, "commit", "-q", "--allow-empty", "-m", "since")
+		}, nil},
+		"what is staged": {func(b *bin, hidden string) {
+			b.run(hidden, "rm", "-q", "--cached", "modified")
+		}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBin(t)
+			b.mess()
+			trashed := b.delete(true)
+			hidden := trashed.Kept.Directory
+			c.work(b, hidden)
+			before := b.shapeOf(hidden, true)
+			for range 2 {
+				e := wantCode(t, b.p.Discard(t.Context(), b.project(), trashed, true), workspace.ErrDirtyWorktree)
+				if !slices.Equal(e.Files, c.files) && len(c.files)+len(e.Files) > 0 {
+					t.Errorf("files: %q", e.Files)
+				}
+			}
+			sameShape(t, before, b.shapeOf(hidden, true))
+			if now := b.run(b.dir, "rev-parse", trashed.Kept.Ref); now != trashed.Kept.Snapshot {
+				t.Error("the snapshot is another one")
+			}
+			// The directory alone can go, with the work in the snapshot, and
+			// then that.
+			b.discard(trashed, false)
+			b.discard(trashed, true)
+			b.nothingKept()
+		})
+	}
+	// A look is no work.
+	b := newBin(t)
+	b.mess()
+	trashed := b.delete(true)
+	b.run(trashed.Kept.Directory, "status")
+	b.run(trashed.Kept.Directory, "update-index", "-q", "--really-refresh")
+	b.discard(trashed, true)
+	b.nothingKept()
 }
 
 func TestDiscardOfAnInterruptedOne(t *testing.T) {

@@ -82,8 +82,10 @@ type Restorer interface {
 	// was interrupted at any point. Codes: directory_exists, not_found (the
 	// snapshot is gone), git_failed, timeout, permission_denied.
 	Restore(ctx context.Context, req RestoreRequest) (Restored, error)
-	// Discard lets go of what was kept: the directory alone, or all. It is no
-	// error where it is gone.
+	// Discard lets go of what was kept: the directory alone, or all. What was
+	// done in the directory since it was removed is kept by the snapshot, or,
+	// where all is to go, refused with dirty_worktree. It is no error where it
+	// is gone.
 	Discard(ctx context.Context, project Project, t Trashed, all bool) error
 	// DiskUse measures a directory, in bytes, files with several names
 	// counted once.
