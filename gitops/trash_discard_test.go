@@ -201,9 +201,17 @@ func TestDiscardRegenerable(t *testing.T) {
 	}
 	before := b.shapeOf(b.w.Directory, true)
 	trashed := b.delete(true)
-	freed, err := b.p.DiscardRegenerable(t.Context(), b.project(), trashed)
-	if err != nil || freed < 2*8192 {
+	folders, size, err := b.p.Regenerable(t.Context(), b.project(), trashed)
+	if err != nil || size < 2*8192 || !slices.Equal(folders, []string{"node_modules", "pkg/node_modules"}) {
+		t.Errorf("%q with %d, %v", folders, size, detail(err))
+	}
+	freed, err := b.p.DiscardRegenerable(t.Context(), b.project(), trashed, []string{"precious/node_modules", "build", ".env", "../outside"})
+	if err != nil || freed != 0 {
 		t.Errorf("freed %d, %v", freed, detail(err))
+	}
+	freed, err = b.p.DiscardRegenerable(t.Context(), b.project(), trashed, folders)
+	if err != nil || freed != size {
+		t.Errorf("freed %d, not %d, %v", freed, size, detail(err))
 	}
 	restored := b.restore(trashed)
 	delete(before.files, "node_modules/a/b")
@@ -215,7 +223,7 @@ func TestDiscardRegenerable(t *testing.T) {
 	if !exists(filepath.Join(outside, "x")) {
 		t.Error("a symlink was followed")
 	}
-	if freed, err := b.p.DiscardRegenerable(t.Context(), b.project(), trashed); err != nil || freed != 0 {
+	if freed, err := b.p.DiscardRegenerable(t.Context(), b.project(), trashed, folders); err != nil || freed != 0 {
 		t.Errorf("freed %d of what is alive, %v", freed, err)
 	}
 }

@@ -4,7 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
+	"io/fs"
+	"os"
 	"slices"
 	"time"
 )
@@ -26,8 +27,12 @@ type CollectOptions struct {
 	// Idle, if not 0, lets clean and merged workspaces go in which nothing has
 	// happened for so long.
 	Idle time.Duration
+	// MaxTrash, if not 0, is how many bytes the project's kept directories may
+	// take; above it folders in them that can be made again go first, such as
+	// node_modules, then whole directories, the oldest before the others.
+	MaxTrash int64
 	// MaxSize, if not 0, is how many bytes the project's workspaces and kept
-	// directories may take; above it the oldest kept directories go first,
+	// directories may take; above it kept directories go as for MaxTrash, and
 	// then the longest idle of the clean and merged workspaces.
 	MaxSize int64
 }
@@ -40,6 +45,8 @@ const (
 	// CollectDirectory is the kept directory of a deleted workspace; it can be
 	// restored from its snapshot still.
 	CollectDirectory CollectKind = "directory"
+	// CollectFolders are folders of a kept directory that can be made again.
+	CollectFolders CollectKind = "folders"
 	// CollectSnapshot is all that is left of a deleted workspace.
 	CollectSnapshot CollectKind = "snapshot"
 	// CollectWorkspace is a workspace; it goes to the trash.
@@ -52,6 +59,8 @@ type Collected struct {
 	ThreadID  string
 	TrashID   string
 	Directory string
+	// Folders are those that go, relative to Directory, for CollectFolders.
+	Folders []string
 	// Size is the disk use in bytes, -1 where it isn't known.
 	Size   int64
 	Reason string
@@ -85,8 +94,13 @@ func (c *Collector) plan(ctx context.Context, o CollectOptions) ([]Collected, er
 			return nil, err
 		}
 	}
+	if o.MaxTrash > 0 {
+		if err := p.pressTrash(ctx); err != nil {
+			return nil, err
+		}
+	}
 	if !o.Merged && o.Idle == 0 && o.MaxSize == 0 {
-		return p.plan, nil
+		return p.all(), nil
 	}
 	rows, _, err := c.m.list(ctx, ListOptions{Project: o.Project})
 	if err != nil {
@@ -98,13 +112,16 @@ func (c *Collector) plan(ctx context.Context, o CollectOptions) ([]Collected, er
 		}
 	}
 	if o.MaxSize > 0 {
-		p.press()
+		if err := p.press(ctx); err != nil {
+			return nil, err
+		}
 	}
-	return p.plan, nil
+	return p.all(), nil
 }
 
 // Trash returns what can be restored of a project, newest first, with the size
-// of each kept directory, measured within the last hour.
+// of each kept directory, measured within the last hour. One that somebody has
+// removed isn't kept.
 func (c *Collector) Trash(ctx context.Context, projectDir string) ([]Trashed, error) {
 	trash, err := c.m.Trash(ctx, projectDir)
 	if err != nil {
@@ -114,29 +131,15 @@ func (c *Collector) Trash(ctx context.Context, projectDir string) ([]Trashed, er
 		if trash[i].Kept.Directory == "" {
 			continue
 		}
+		if _, err := os.Lstat(trash[i].Kept.Directory); errors.Is(err, fs.ErrNotExist) {
+			trash[i].Kept.Directory, trash[i].DirectoryUntil, trash[i].Size = "", time.Time{}, -1
+			continue
+		}
 		if _, err := c.m.trashSize(ctx, &trash[i]); err != nil {
 			return nil, within("trash", "", err)
 		}
 	}
 	return trash, nil
-}
-
-// planning is a plan in the making.
-type planning struct {
-	m    *Manager
-	o    CollectOptions
-	now  time.Time
-	plan []Collected
-	// total is the disk use of what stays; spare is what may go for size, in
-	// the order in which it would.
-	total       int64
-	directories []candidate
-	workspaces  []candidate
-}
-
-type candidate struct {
-	item  Collected
-	since time.Time
 }
 
 // expired plans what has outlived its time.
@@ -158,9 +161,8 @@ func (p *planning) expired(ctx context.Context, t *Trashed) error {
 		item.Kind, item.Reason = CollectDirectory, "its directory was kept until "+t.DirectoryUntil.Format(time.RFC3339)
 		p.plan = append(p.plan, item)
 	default:
-		p.total += max(item.Size, 0)
 		item.Kind = CollectDirectory
-		p.directories = append(p.directories, candidate{item, t.DeletedAt})
+		p.directories = append(p.directories, &keptDirectory{item: item, t: *t})
 	}
 	return nil
 }
@@ -200,21 +202,6 @@ func (p *planning) row(ctx context.Context, row *Row) error {
 	p.total -= max(item.Size, 0)
 	p.plan = append(p.plan, item)
 	return nil
-}
-
-// press plans what has to go until the rest is within the size.
-func (p *planning) press() {
-	oldest := func(a, b candidate) int { return a.since.Compare(b.since) }
-	slices.SortStableFunc(p.directories, oldest)
-	slices.SortStableFunc(p.workspaces, oldest)
-	for _, c := range append(p.directories, p.workspaces...) {
-		if p.total <= p.o.MaxSize {
-			return
-		}
-		c.item.Reason = fmt.Sprintf("the project takes %d bytes, more than the %d allowed", p.total, p.o.MaxSize)
-		p.total -= max(c.item.Size, 0)
-		p.plan = append(p.plan, c.item)
-	}
 }
 
 // Apply carries out exactly a plan. What can't go any more, because it changed
@@ -264,6 +251,9 @@ func (c *Collector) trash(ctx context.Context, item Collected) error {
 	if err != nil {
 		return err
 	}
+	if item.Kind == CollectFolders {
+		return c.folders(ctx, restorer, project, t, item)
+	}
 	all := item.Kind == CollectSnapshot
 	if err := restorer.Discard(ctx, project, t, all); err != nil {
 		return err
@@ -273,6 +263,22 @@ func (c *Collector) trash(ctx context.Context, item Collected) error {
 	}
 	t.Kept.Directory, t.DirectoryUntil, t.Size = "", time.Time{}, -1
 	return c.m.cfg.Store.UpdateTrash(ctx, t)
+}
+
+// folders lets folders of a kept directory go.
+func (c *Collector) folders(ctx context.Context, r Restorer, project Project, t Trashed, item Collected) error {
+	thinner, ok := r.(Thinner)
+	if !ok {
+		return nil // planned by another process, with another provider
+	}
+	freed, err := thinner.DiscardRegenerable(ctx, project, t, item.Folders)
+	if freed > 0 && t.Size >= 0 {
+		t.Size = max(t.Size-freed, 0)
+		if updateErr := c.m.cfg.Store.UpdateTrash(context.WithoutCancel(ctx), t); err == nil {
+			err = updateErr
+		}
+	}
+	return err
 }
 
 // trashSize measures a kept directory, or takes what was measured of late.

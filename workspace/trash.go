@@ -92,6 +92,19 @@ type Restorer interface {
 	DiskUse(ctx context.Context, directory string) (int64, error)
 }
 
+// Thinner is an optional extra of a [Restorer]: of a kept directory, folders
+// that can be made again may go before the whole does.
+type Thinner interface {
+	// Regenerable returns these folders, relative to the directory, and the
+	// bytes that they take. It writes nothing; none is no error. A directory
+	// in which a process works is refused with locked.
+	Regenerable(ctx context.Context, project Project, t Trashed) (folders []string, size int64, err error)
+	// DiscardRegenerable lets go of those of the folders that it would still
+	// return, and says how many bytes that freed. A restore tells of them.
+	// Cancelled, it has let go of some.
+	DiscardRegenerable(ctx context.Context, project Project, t Trashed, folders []string) (freed int64, err error)
+}
+
 // RestoreRequest says what to restore.
 type RestoreRequest struct {
 	Project Project

@@ -12,11 +12,12 @@ import (
 )
 
 type gcCommand struct {
-	Repo    string   `name:"repo" required:"" placeholder:"DIR" help:"A directory of the repository."`
-	Merged  bool     `name:"merged" help:"Also workspaces whose commits are all merged."`
-	Idle    duration `name:"idle" placeholder:"TIME" help:"Also clean, merged workspaces in which nothing has happened for so long, such as 36h or 14d."`
-	MaxSize size     `name:"max-size" placeholder:"N" help:"Also the oldest, until the project's workspaces take no more than N bytes; 500M and 2G are understood."`
-	Apply   bool     `name:"apply" help:"Let go what the plan says."`
+	Repo     string   `name:"repo" required:"" placeholder:"DIR" help:"A directory of the repository."`
+	Merged   bool     `name:"merged" help:"Also workspaces whose commits are all merged."`
+	Idle     duration `name:"idle" placeholder:"TIME" help:"Also clean, merged workspaces in which nothing has happened for so long, such as 36h or 14d."`
+	MaxTrash size     `name:"max-trash" placeholder:"N" help:"Also of the kept directories of deleted workspaces, until they take no more than N bytes: folders that can be made again first, then the oldest as a whole."`
+	MaxSize  size     `name:"max-size" placeholder:"N" help:"Also the oldest, until the project's workspaces take no more than N bytes; 500M and 2G are understood."`
+	Apply    bool     `name:"apply" help:"Let go what the plan says."`
 }
 
 // duration is a time span that may be given in days.
@@ -69,7 +70,7 @@ func (c *gcCommand) Run(ctx context.Context, a *app) error {
 	return a.with(ctx, func(m *workspace.Manager) error {
 		collector := workspace.NewCollector(m)
 		plan, err := collector.Plan(ctx, workspace.CollectOptions{
-			Project: project, Merged: c.Merged, Idle: time.Duration(c.Idle), MaxSize: int64(c.MaxSize),
+			Project: project, Merged: c.Merged, Idle: time.Duration(c.Idle), MaxTrash: int64(c.MaxTrash), MaxSize: int64(c.MaxSize),
 		})
 		if err != nil {
 			return err
@@ -91,6 +92,7 @@ type collectedJSON struct {
 	ThreadID  string                `json:"thread_id"`
 	TrashID   string                `json:"trash_id,omitempty"`
 	Directory string                `json:"directory,omitempty"`
+	Folders   []string              `json:"folders,omitempty"`
 	Size      *int64                `json:"size,omitempty"`
 	Reason    string                `json:"reason"`
 	Done      bool                  `json:"done"`
@@ -100,7 +102,7 @@ type collectedJSON struct {
 func planOf(plan []workspace.Collected) map[string][]collectedJSON {
 	list := []collectedJSON{}
 	for _, p := range plan {
-		j := collectedJSON{Kind: p.Kind, ThreadID: p.ThreadID, TrashID: p.TrashID, Directory: p.Directory, Reason: p.Reason, Done: p.Done}
+		j := collectedJSON{Kind: p.Kind, ThreadID: p.ThreadID, TrashID: p.TrashID, Directory: p.Directory, Folders: p.Folders, Reason: p.Reason, Done: p.Done}
 		if p.Size >= 0 {
 			j.Size = &p.Size
 		}
@@ -122,6 +124,7 @@ func (a *app) plan(plan []workspace.Collected, applied bool) string {
 	}
 	kinds := map[workspace.CollectKind]string{
 		workspace.CollectDirectory: "kept directory", workspace.CollectSnapshot: "snapshot", workspace.CollectWorkspace: "workspace",
+		workspace.CollectFolders: "folders",
 	}
 	t := table{{"THREAD", "WHAT", "SIZE", "WHY"}}
 	for _, p := range plan {
@@ -129,7 +132,7 @@ func (a *app) plan(plan []workspace.Collected, applied bool) string {
 		if p.Err != nil {
 			why = "stays: " + errorOf(p.Err).Error.Message
 		}
-		t = append(t, []string{visible(p.ThreadID), kinds[p.Kind], sizeOf(p.Size), a.sentence(why)})
+		t = append(t, []string{visible(p.ThreadID), kinds[p.Kind], workspace.FormatSize(p.Size), a.sentence(why)})
 	}
 	text := strings.Join(t.lines(a.width), "")
 	if !applied && !a.opts.Quiet {

@@ -98,7 +98,7 @@ func (a *app) trash(trash []workspace.Trashed, project string) string {
 		if branch == "" {
 			branch = "(at " + short(x.Kept.Tip) + ")"
 		}
-		t = append(t, []string{visible(x.Workspace.ThreadID), visible(branch), ago(x.DeletedAt, a.now()), sizeOf(x.Size), what})
+		t = append(t, []string{visible(x.Workspace.ThreadID), visible(branch), ago(x.DeletedAt, a.now()), workspace.FormatSize(x.Size), what})
 	}
 	if a.width > 0 {
 		t.limit(1, a.width-24)
@@ -120,21 +120,4 @@ func (a *app) trash(trash []workspace.Trashed, project string) string {
 		}
 	}
 	return b.String()
-}
-
-// sizeOf is a number of bytes as people say it.
-func sizeOf(bytes int64) string {
-	const unit = 1024
-	switch {
-	case bytes < 0:
-		return "-"
-	case bytes < unit:
-		return fmt.Sprintf("%d B", bytes)
-	}
-	value, prefix := float64(bytes)/unit, 0
-	for value >= unit && prefix < len("kMGTP")-1 {
-		value /= unit
-		prefix++
-	}
-	return fmt.Sprintf("%.1f %cB", value, "kMGTP"[prefix])
 }
