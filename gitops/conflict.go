@@ -112,6 +112,7 @@ func (m *merging) refuseConflict(ctx context.Context, files []string, commit wor
 		Code: conflictCode(m.strategy), Files: c.Files, Err: c,
 		Message: fmt.Sprintf("%s and %s change %s in different ways%s: %s; nothing was changed",
 			m.what(), m.target, plural(len(c.Files), "file"), at, nameSome(c.Files)),
-		Hint: "merge again with --resolve to have it paused in the workspace and solve it there",
+		Hint:   "have it paused in the workspace to resolve it there: merge again and ask for that",
+		Option: workspace.OptionResolve,
 	}
 }

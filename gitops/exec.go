@@ -311,3 +311,14 @@ func failure(op, message, hint string, err error) error {
 	}
 	return &workspace.Error{Code: code, Op: op, Message: message, Hint: hint, Err: err}
 }
+
+// offering names the option that the error's hint speaks of.
+func offering(option workspace.Option, err error) error {
+	e, ok := errors.AsType[*workspace.Error](err)
+	if !ok {
+		return err
+	}
+	told := *e
+	told.Option = option
+	return &told
+}

@@ -191,7 +191,7 @@ func (j *judge) clean(ctx context.Context) error {
 	}
 	slices.Sort(files)
 	if files = slices.Compact(files); len(files) > 0 {
-		e := j.object(rankDirty, workspace.ErrDirtyWorktree, "commit the changes, or force the delete: it keeps them, and can be undone",
+		e := j.object(rankDirty, workspace.ErrDirtyWorktree, "commit the changes",
 			"there is work in %s that isn't committed (%s)", j.w.Directory, plural(len(files), "file"))
 		e.Files = files
 	}

@@ -57,6 +57,7 @@ func (j *judge) conclude(context.Context) error {
 		messages[i], causes[i] = o.err.Message, o.err
 	}
 	all.Message = strings.Join(messages, "; ") + nothingRemoved
-	all.Err = errors.Join(causes...)
+	all.Hint += "; or force the delete: what is there is kept, and can be restored"
+	all.Option, all.Err = workspace.OptionForce, errors.Join(causes...)
 	return &all
 }

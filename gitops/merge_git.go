@@ -40,7 +40,10 @@ func (m *merging) withoutHooks(args ...string) command {
 
 // stopped is where an operation of git's has stopped.
 type stopped struct {
-	files  []string
+	files []string
+	// marked are those of the files that were added with conflict markers left
+	// in them.
+	marked []string
 	commit workspace.CommitInfo
 }
 

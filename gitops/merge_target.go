@@ -29,7 +29,7 @@ func (m *merging) lookAtTarget(ctx context.Context) error {
 	}
 	if m.target == m.branch {
 		return &workspace.Error{
-			Code: workspace.ErrInvalidRef, Hint: "name another branch with --target",
+			Code: workspace.ErrInvalidRef, Hint: "name another branch to merge into", Option: workspace.OptionTarget,
 			Message: fmt.Sprintf("%s is the workspace's own branch; nothing was changed", m.target),
 		}
 	}
@@ -91,26 +91,26 @@ func (m *merging) defaultTarget(ctx context.Context) (string, error) {
 
 // noTarget says that there is nothing to merge into, and what would do.
 func (m *merging) noTarget(ctx context.Context, name, what string) error {
-	hint := "name the branch to merge into with --target"
+	hint, option := "name the branch to merge into", workspace.OptionTarget
 	remotes, err := m.r.remotes(ctx, m.req.Project)
 	if err != nil {
 		return err
 	}
 	if remote, branch, ok := remoteBranch(strings.TrimPrefix(name, "refs/remotes/"), remotes); ok {
 		if sha, err := m.refs.lookup(ctx, "refs/heads/"+branch); err == nil && sha != "" {
-			hint = "merge into the local branch: --target " + branch
+			hint, option = "merge into the local branch "+branch, workspace.OptionTarget+workspace.Option(" "+branch)
 		} else {
-			hint = fmt.Sprintf("make it first: git branch %s %s/%s", branch, remote, branch)
+			hint, option = fmt.Sprintf("make it first: git branch %s %s/%s", branch, remote, branch), ""
 		}
 	}
 	slices.Sort(remotes)
 	for _, remote := range remotes {
 		if sha, err := m.refs.lookup(ctx, trackingRef(remote, name)); name != "" && err == nil && sha != "" {
-			hint = fmt.Sprintf("only %s has it; make it here first: git branch %s %s/%s", remote, name, remote, name)
+			hint, option = fmt.Sprintf("only %s has it; make it here first: git branch %s %s/%s", remote, name, remote, name), ""
 			break
 		}
 	}
-	return &workspace.Error{Code: workspace.ErrTargetNotFound, Message: what + "; nothing was changed", Hint: hint}
+	return &workspace.Error{Code: workspace.ErrTargetNotFound, Message: what + "; nothing was changed", Hint: hint, Option: option}
 }
 
 // targetNow returns where the target stands at this moment.

@@ -80,8 +80,17 @@ func TestMergeTarget(t *testing.T) {
 			l.commit(l.x, "f", "x\n", "x changes f")
 			c.make(l)
 			if c.code != "" {
-				if e := l.refuse(c.code, into(c.target)); !strings.Contains(e.Hint, c.hint) {
-					t.Errorf("hint %q lacks %q", e.Hint, c.hint)
+				e := l.refuse(c.code, into(c.target))
+				told := e.Hint
+				if strings.HasPrefix(c.hint, "--") {
+					// The words alone have no flag in them.
+					if strings.Contains(e.Hint, "--") {
+						t.Errorf("hint %q", e.Hint)
+					}
+					told = "--" + string(e.Option)
+				}
+				if !strings.Contains(told, c.hint) {
+					t.Errorf("hint %q lacks %q", told, c.hint)
 				}
 				return
 			}

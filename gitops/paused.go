@@ -239,15 +239,25 @@ func (m *merging) pausedError(ctx context.Context, stop *stopped, what string) e
 	c.Paused = true
 	c.Instructions = instructions(c, m.tip, m.onto)
 	message := fmt.Sprintf("the %s of %s and %s %s in %s", m.journal.Paused.operation(), m.what(), m.target, what, m.at.top)
-	hint := "resolve it there (git add each file, then continue), or abort"
 	if len(stop.files) > 0 {
 		message += ": " + nameSome(stop.files)
-	} else {
-		hint = "all files are resolved: continue, or abort"
 	}
 	return &workspace.Error{
-		Code: conflictCode(m.journal.Paused.Strategy), Files: c.Files, Message: message, Hint: hint, Err: errors.Join(c, workspace.ErrPaused),
+		Code: conflictCode(m.journal.Paused.Strategy), Files: c.Files, Message: message, Hint: stop.hint(), Err: errors.Join(c, workspace.ErrPaused),
 	}
+}
+
+// hint says what is left to do in a paused workspace.
+func (s *stopped) hint() string {
+	switch {
+	case len(s.files) == 0:
+		return "all files are resolved: continue, or abort"
+	case len(s.marked) == len(s.files):
+		return "these were added with conflict markers left in them: take the markers out, add them once more and continue, or abort"
+	case len(s.marked) > 0:
+		return "resolve it there (git add each file, then continue), or abort; added already, but with conflict markers left: " + nameSome(s.marked)
+	}
+	return "resolve it there (git add each file, then continue), or abort"
 }
 
 // unresolved returns the files of a paused operation that aren't resolved:
@@ -266,7 +276,7 @@ func (m *merging) unresolved(ctx context.Context) (*stopped, error) {
 	}
 	for _, path := range added {
 		if !slices.Contains(stop.files, path) && hasMarkers(m.at.path(path)) {
-			stop.files = append(stop.files, path)
+			stop.files, stop.marked = append(stop.files, path), append(stop.marked, path)
 		}
 	}
 	return stop, nil

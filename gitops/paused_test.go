@@ -347,6 +347,45 @@ func TestPauseRefusesWhatIsInTheWay(t *testing.T) {
 	}
 }
 
+// TestPausedHintsAtMarkers wants files that were added with their markers to be
+// told from those that weren't added.
+func TestPausedHintsAtMarkers(t *testing.T) {
+	t.Parallel()
+	l := newMergeLab(t)
+	l.commit(l.dir, "g", "base\n", "g")
+	l.gitIn(l.x, "merge", "-q", "main")
+	for _, dir := range []string{l.x, l.dir} {
+		l.write(filepath.Join(dir, "f"), "by "+dir+"\n")
+		l.write(filepath.Join(dir, "g"), "by "+dir+"\n")
+		l.gitIn(dir, "commit", "-q", "-a", "-m", "both")
+	}
+	_, err := l.try(resolving)
+	wantPaused(t, err, "f", "g")
+	hint := func(words ...string) {
+		t.Helper()
+		_, err := l.goOn()
+		e := wantCode(t, err, workspace.ErrRebaseConflict)
+		if !errors.Is(err, workspace.ErrPaused) || !warned([]string{e.Hint}, words...) {
+			t.Errorf("the hint %q lacks %q", e.Hint, words)
+		}
+		if strings.Contains(e.Hint, "git add each") != slices.Contains(words, "git add each") {
+			t.Errorf("the hint is %q", e.Hint)
+		}
+	}
+	hint("git add each")
+	l.gitIn(l.x, "add", "f")
+	hint("git add each", "added already", "markers left: f")
+	l.gitIn(l.x, "add", "g")
+	hint("markers", "once more")
+	l.resolve("f", "both\n")
+	l.resolve("g", "both\n")
+	merged, err := l.goOn()
+	if err != nil {
+		t.Fatal(detail(err))
+	}
+	l.landed(merged)
+}
+
 func TestMarked(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 200<<10)

@@ -39,9 +39,9 @@ func (p *pushing) explain(ctx context.Context, out []byte, err error) error {
 }
 
 func (p *pushing) ahead(err error, theirs, what string) error {
-	hint := fmt.Sprintf("look at them: git -C %s fetch %s; then bring them in, or, if they can go, push with lease", quoted(p.at.Directory), quoted(p.remote))
+	hint := fmt.Sprintf("look at them: git -C %s fetch %s; then bring them in, or, if they can go, push again by force, with lease", quoted(p.at.Directory), quoted(p.remote))
 	return &workspace.Error{
-		Code: workspace.ErrNotFastForward, ThreadID: p.req.Workspace.ThreadID, Hint: hint, Err: err,
+		Code: workspace.ErrNotFastForward, ThreadID: p.req.Workspace.ThreadID, Hint: hint, Err: err, Option: workspace.OptionForceWithLease,
 		Message: fmt.Sprintf("%s of %s %s (it is at %s); nothing was pushed", p.branch, p.remote, what, short(theirs)),
 	}
 }

@@ -129,8 +129,8 @@ func TestPushNeverForces(t *testing.T) {
 		h.gitIn(h.origin, "update-ref", "refs/heads/w", theirs)
 		h.commit(h.path("w"), "own", "2\n", "more")
 		e := h.refused(false, workspace.ErrNotFastForward)
-		if !strings.Contains(e.Hint, "fetch") {
-			t.Errorf("hint %q", e.Hint)
+		if !strings.Contains(e.Hint, "fetch") || !strings.Contains(e.Hint, "with lease") || e.Option != workspace.OptionForceWithLease {
+			t.Errorf("hint %q, option %q", e.Hint, e.Option)
 		}
 		h.isAt(h.origin, "refs/heads/main", h.git("rev-parse", "main"))
 		// The same once their commit is known here.

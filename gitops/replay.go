@@ -228,7 +228,8 @@ func (c *composer) rebase(ctx context.Context, list []rangeCommit, picks []pick)
 		return &workspace.Error{
 			Code:    workspace.ErrNotFastForward,
 			Message: fmt.Sprintf("%s among the commits, which a rebase would flatten; nothing was changed", plural(c.out.merges, "merge commit")),
-			Hint:    "use --strategy merge (or squash)",
+			Hint:    "use the strategy merge, or squash",
+			Option:  workspace.OptionStrategyMerge,
 		}
 	}
 	if c.out.needsGit = c.needs.reason(picks); c.out.needsGit != "" {

@@ -204,8 +204,8 @@ func TestMergeCommitsRefuseARebase(t *testing.T) {
 	f.untouched()
 	_, err := f.r.compose(t.Context(), in)
 	e := wantCode(t, err, workspace.ErrNotFastForward)
-	if !strings.Contains(e.Hint, "--strategy merge") {
-		t.Errorf("hint %q", e.Hint)
+	if !strings.Contains(e.Hint, "strategy merge") || e.Option != workspace.OptionStrategyMerge {
+		t.Errorf("hint %q, option %q", e.Hint, e.Option)
 	}
 	in.strategy = workspace.StrategyMerge
 	if done := f.composes(in); done.commits != 4 {

@@ -188,8 +188,9 @@ func (t *trashing) snapshot(ctx context.Context, v verdict) error {
 		}
 	}
 	if ctx.Err() != nil || !t.req.Force {
-		return failure("remove", "no snapshot of the worktree could be taken"+nothingRemoved,
-			"make room or mend what git says; force it, and only the directory is kept, for a shorter time", err)
+		err = failure("remove", "no snapshot of the worktree could be taken"+nothingRemoved,
+			"make room or mend what git says; or force the delete: only the directory is kept then, for a shorter time", err)
+		return offering(workspace.OptionForce, err)
 	}
 	t.j.Snapshot = s.head
 	t.j.Lacks = append(s.lacks, "uncommitted work: no snapshot could be taken: "+because(err))

@@ -15,7 +15,8 @@ func (t *trashing) cantKeep(lost []string, err error) error {
 	e := &workspace.Error{
 		Code: workspace.ErrLocked, Op: "remove", ThreadID: t.req.Workspace.ThreadID, Err: err,
 		Message: strings.Join(lost, "; ") + nothingRemoved,
-		Hint:    "see what keeps it, or force it: the rest is kept in a snapshot",
+		Hint:    "see what keeps it, or force the delete: the rest is kept in a snapshot",
+		Option:  workspace.OptionForce,
 	}
 	if errors.Is(err, os.ErrPermission) {
 		e.Code = workspace.ErrPermissionDenied

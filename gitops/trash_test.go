@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/threadtree/threadtree/workspace"
 )
 
 func TestTrashClean(t *testing.T) {
@@ -135,6 +137,9 @@ func TestTrashRefusals(t *testing.T) {
 		if !strings.Contains(e.Message, words) {
 			t.Errorf("%q lacks %q", e.Message, words)
 		}
+	}
+	if !strings.Contains(e.Hint, "force the delete") || e.Option != workspace.OptionForce {
+		t.Errorf("hint %q, option %q", e.Hint, e.Option)
 	}
 	if !slices.Contains(e.Files, "both") {
 		t.Errorf("files: %q", e.Files)

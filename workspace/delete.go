@@ -163,6 +163,7 @@ func (m *Manager) itsOwn(ctx context.Context, w Workspace) error {
 		told.Code = ErrLocked
 		told.Message += "; nothing was deleted"
 		told.Hint = shown(told.Hint, "see what it is") + "; forced, the delete drops the record alone"
+		told.Option = OptionForce
 		return &told
 	}
 	return err
@@ -249,18 +250,21 @@ func (m *Manager) alone(ctx context.Context, project Project, w Workspace) error
 		Code: ErrLocked, Workspace: &w,
 		Message: fmt.Sprintf("thread %s works in the same directory, %s; nothing was deleted", strings.Join(others, ", "), w.Directory),
 		Hint:    "forced, the delete drops the record of this thread and leaves the directory to the other",
+		Option:  OptionForce,
 	}
 }
 
 // projectGone explains that nothing can be done without the repository.
 func (m *Manager) projectGone(w Workspace, err error, done string) error {
 	hint := "put the repository back in its place; if it was moved, run git worktree repair and a reconcile where it is now"
+	var option Option
 	if done == "deleted" {
 		hint += "; forced, a delete drops the record alone"
+		option = OptionForce
 	}
 	return &Error{
 		Code: CodeOf(err), ThreadID: w.ThreadID, Workspace: &w, Err: err,
 		Message: fmt.Sprintf("the repository of the workspace, %s, can't be opened: %s; nothing was %s", w.ProjectDirectory, messageOf(err), done),
-		Hint:    hint,
+		Hint:    hint, Option: option,
 	}
 }

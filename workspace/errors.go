@@ -74,6 +74,9 @@ type Error struct {
 	Message string
 	// Hint says what to do next. It may be empty.
 	Hint string
+	// Option is what the hint says that the call can ask for when it is tried
+	// again, "" for nothing.
+	Option Option
 	// Files are the paths that the refusal is about, relative to the top of
 	// the working copy.
 	Files []string
@@ -82,6 +85,21 @@ type Error struct {
 	// Err is the cause, if there is one.
 	Err error
 }
+
+// Option names something that a call can ask for, where a hint speaks of it:
+// that is told in words, which hold for a person in a chat too; a command line
+// shows its flag beside them.
+type Option string
+
+// The options.
+const (
+	OptionForce          Option = "force"
+	OptionForceWithLease Option = "force-with-lease"
+	OptionResolve        Option = "resolve"
+	OptionStrategyMerge  Option = "strategy merge"
+	// OptionTarget may have a branch behind it, as in "target main".
+	OptionTarget Option = "target"
+)
 
 // Error returns the operation and the message, and the cause where the message
 // is empty.
@@ -136,15 +154,31 @@ func CodeOf(err error) Code {
 // HintOf returns the hint of the outermost [Error] in err's chain that has
 // one, or "".
 func HintOf(err error) string {
+	if e := hinted(err); e != nil {
+		return e.Hint
+	}
+	return ""
+}
+
+// OptionOf returns the option that the hint speaks of, or "".
+func OptionOf(err error) Option {
+	if e := hinted(err); e != nil {
+		return e.Option
+	}
+	return ""
+}
+
+// hinted returns the outermost error with a hint, nil for none.
+func hinted(err error) *Error {
 	for err != nil {
 		e, ok := errors.AsType[*Error](err)
 		if !ok {
-			return ""
+			return nil
 		}
 		if e.Hint != "" {
-			return e.Hint
+			return e
 		}
 		err = e.Err
 	}
-	return ""
+	return nil
 }

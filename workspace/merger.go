@@ -19,7 +19,8 @@ func NewMerger(m *Manager, git Merging) *Merger { return &Merger{m: m, git: git}
 type MergeOptions struct {
 	ThreadID string
 	// Target, Strategy, Message, Resolve and KeepBranch are as in
-	// [MergeRequest].
+	// [MergeRequest]. Where a rebase has no use for the message, a warning says
+	// so.
 	Target     string
 	Strategy   Strategy
 	Message    string

@@ -74,7 +74,7 @@ type MergeRequest struct {
 	// Strategy is StrategyRebase if empty.
 	Strategy Strategy
 	// Message is that of the commit of a squash or a merge; "" makes one from
-	// the commits.
+	// the commits. A rebase keeps those of the commits, and doesn't use it.
 	Message string
 	// Resolve leaves a conflict paused in the workspace.
 	Resolve bool
@@ -132,7 +132,8 @@ type Preview struct {
 	// Branch and Target are what would be merged into what.
 	Branch, Target string
 	Strategy       Strategy
-	// Clean is true where it would go through without a conflict.
+	// Clean is true where it would go through now: without a conflict, and
+	// with nothing in Refusals. False alone doesn't mean a conflict.
 	Clean bool
 	// FastForward is true where the commits would keep their ids.
 	FastForward bool
@@ -140,7 +141,7 @@ type Preview struct {
 	Commits []CommitInfo
 	// Files are what the target would change in.
 	Files []FileChange
-	// Conflict is nil where Clean.
+	// Conflict is nil where there is none, Clean or not.
 	Conflict *Conflict
 	// Refusals say what besides a conflict stands in the way now, such as
 	// uncommitted changes.

@@ -190,7 +190,7 @@ func errorOf(err error) errorJSON {
 	var j errorJSON
 	j.Error.Code = workspace.CodeOf(err)
 	j.Error.Message = err.Error()
-	j.Error.Hint = workspace.HintOf(err)
+	j.Error.Hint = hintOf(err)
 	j.Error.Files = []string{}
 	if e, ok := errors.AsType[*workspace.Error](err); ok {
 		if e.Message != "" {
@@ -199,6 +199,15 @@ func errorOf(err error) errorJSON {
 		j.Error.Files = append(j.Error.Files, e.Files...)
 	}
 	return j
+}
+
+// hintOf is the hint with the flag that it speaks of.
+func hintOf(err error) string {
+	hint, option := workspace.HintOf(err), workspace.OptionOf(err)
+	if option == "" {
+		return hint
+	}
+	return hint + " (--" + string(option) + ")"
 }
 
 func timeOf(t time.Time) string {

@@ -40,6 +40,9 @@ type mergeCommand struct {
 
 // Run brings the commits home.
 func (c *mergeCommand) Run(ctx context.Context, a *app) error {
+	if c.Message != "" && c.Strategy == string(workspace.StrategyRebase) {
+		return &usageError{"--message is for --strategy squash or merge: a rebase keeps the messages of the commits"}
+	}
 	return a.merging(ctx, c.Thread, func(g *workspace.Merger) error {
 		merged, err := g.Merge(ctx, workspace.MergeOptions{
 			ThreadID: c.Thread, Target: c.Target, Strategy: workspace.Strategy(c.Strategy), Message: c.Message,

@@ -92,7 +92,10 @@ func (a *app) trash(trash []workspace.Trashed, project string) string {
 	for _, x := range trash {
 		what := "until " + x.RestorableUntil.Local().Format("2006-01-02 15:04")
 		if x.Kept.Directory != "" {
-			what += ", with ignored files until " + x.DirectoryUntil.Local().Format("2006-01-02 15:04")
+			what += ", with ignored files"
+			if x.DirectoryUntil.After(a.now()) {
+				what += " until " + x.DirectoryUntil.Local().Format("2006-01-02 15:04")
+			}
 		}
 		branch := x.Kept.Branch
 		if branch == "" {
