@@ -124,8 +124,12 @@ var mergeStories = map[string]mergeStory{
 	"squash to resolve": {op: "merge", strategy: workspace.StrategySquash, resolve: true, before: (*mergeLab).clash, ends: workspace.ErrMergeConflict},
 	"continued rebase":  {op: "continue", strategy: workspace.StrategyRebase, before: pausedAt(workspace.StrategyRebase)},
 	"continued squash":  {op: "continue", strategy: workspace.StrategySquash, before: pausedAt(workspace.StrategySquash)},
-	"aborted rebase":    {op: "abort", strategy: workspace.StrategyRebase, before: pausedAt(workspace.StrategyRebase)},
-	"aborted merge":     {op: "abort", strategy: workspace.StrategyMerge, before: pausedAt(workspace.StrategyMerge)},
+	"continued merge":   {op: "continue", strategy: workspace.StrategyMerge, before: pausedAt(workspace.StrategyMerge)},
+	"continued merge by git": {
+		op: "continue", strategy: workspace.StrategyMerge, before: hooked(pausedAt(workspace.StrategyMerge)),
+	},
+	"aborted rebase": {op: "abort", strategy: workspace.StrategyRebase, before: pausedAt(workspace.StrategyRebase)},
+	"aborted merge":  {op: "abort", strategy: workspace.StrategyMerge, before: pausedAt(workspace.StrategyMerge)},
 }
 
 // steps counts the steps of a story by running it to its end.
