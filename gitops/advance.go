@@ -33,6 +33,10 @@ type advanceInput struct {
 	ref string
 	// old is where the branch must stand, new is where it goes: a descendant.
 	old, new string
+	// oldTree is the tree of old, and changes are the paths in which new
+	// differs, where both are known: then new is known to be ahead, too.
+	oldTree string
+	changes []treeChange
 	// detach moves the HEAD of one checkout instead, off the branch that ref
 	// names (or from "HEAD" itself), which stays: see relocate.
 	detach bool
@@ -160,6 +164,9 @@ func (in *advanceInput) movedAway(now string) error {
 // forward sees to it that the move goes forward, and returns the paths that
 // it changes.
 func (r *Repository) forward(ctx context.Context, p workspace.Project, in advanceInput) ([]treeChange, error) {
+	if in.changes != nil {
+		return in.changes, nil
+	}
 	x := r.openRefs(p.ID)
 	var group errgroup.Group
 	var ahead bool

@@ -2,7 +2,9 @@ package gitops
 
 import (
 	"bytes"
+	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -59,4 +61,29 @@ func parents(path string) []string {
 // path returns where a path of the tree is in the checkout.
 func (c checkout) path(path string) string {
 	return filepath.Join(c.top, filepath.FromSlash(path))
+}
+
+// treesToRead are the commits by which git moves the index to be. Where that
+// is the old commit's tree and no more, the new one says all: what is changed
+// on disk is in the way just the same, and git has but one tree to read.
+func (m *move) treesToRead(ctx context.Context) []string {
+	both := []string{m.in.old, m.in.new}
+	content, err := os.ReadFile(m.files.next())
+	if err != nil {
+		return both
+	}
+	tree, ok := indexTree(content)
+	if !ok {
+		return both
+	}
+	old := m.in.oldTree
+	if old == "" {
+		if old, err = m.r.git.line(ctx, m.command("rev-parse", "--verify", "-q", m.in.old+"^{tree}")); err != nil {
+			return both
+		}
+	}
+	if old != tree {
+		return both
+	}
+	return both[1:]
 }

@@ -183,7 +183,7 @@ func (m *move) writeFiles(ctx context.Context) error {
 		if err := m.lookAhead(ctx); err != nil {
 			return err
 		}
-		_, gitErr := m.r.git.run(ctx, m.onNext("read-tree", "-m", "-u", m.in.old, m.in.new))
+		_, gitErr := m.r.git.run(ctx, m.onNext(append([]string{"read-tree", "-m", "-u"}, m.treesToRead(ctx)...)...))
 		if gitErr == nil {
 			return nil
 		}

@@ -3,6 +3,8 @@ package gitops
 import (
 	"bytes"
 	"encoding/binary"
+	"encoding/hex"
+	"strconv"
 )
 
 // hiddenFlags are the index entries that git status doesn't look at.
@@ -53,7 +55,42 @@ func walkIndex(data []byte, each func(name, fixed []byte)) (flags hiddenFlags, o
 		}
 		each(s.name, data[start:start+indexStat+indexIDLength+2])
 	}
-	return flags, s.complete()
+	return flags, s.complete(func(string, []byte) {})
+}
+
+// indexTree returns the id of the tree that all entries of an index make, as
+// git noted it there; it drops the note with every change. ok is false where
+// there is none, and for an index with SHA-1 ids that isn't whole.
+func indexTree(data []byte) (id string, ok bool) {
+	var flags hiddenFlags
+	if len(data) < indexHeader+indexIDLength || string(data[:4]) != "DIRC" {
+		return "", false
+	}
+	s := indexScanner{data: data[:len(data)-indexIDLength], at: indexHeader, version: binary.BigEndian.Uint32(data[4:])}
+	count := binary.BigEndian.Uint32(data[8:])
+	if s.version < 2 || s.version > 4 {
+		return "", false
+	}
+	for range count {
+		if !s.entry(&flags) {
+			return "", false
+		}
+	}
+	var note []byte
+	whole := s.complete(func(signature string, content []byte) {
+		if signature == "TREE" {
+			note = content
+		}
+	})
+	// The root comes first: no name, how many entries, how many trees below,
+	// and the id.
+	head, rest, _ := bytes.Cut(note, []byte("\n"))
+	counts, root := bytes.CutPrefix(head, []byte{0})
+	entries, _, _ := bytes.Cut(counts, []byte(" "))
+	if !whole || !root || string(entries) != strconv.FormatUint(uint64(count), 10) || len(rest) < indexIDLength {
+		return "", false
+	}
+	return hex.EncodeToString(rest[:indexIDLength]), true
 }
 
 type indexScanner struct {
@@ -141,8 +178,8 @@ func (s *indexScanner) readCompressed() bool {
 }
 
 // complete reports whether the extensions say that all entries are in this
-// file, each as a file's.
-func (s *indexScanner) complete() bool {
+// file, each as a file's. It calls each with every extension.
+func (s *indexScanner) complete(each func(signature string, content []byte)) bool {
 	for s.at < len(s.data) {
 		if s.at+8 > len(s.data) {
 			return false
@@ -152,6 +189,7 @@ func (s *indexScanner) complete() bool {
 		if signature == "link" || signature == "sdir" || uint64(s.at)+8+size > uint64(len(s.data)) {
 			return false
 		}
+		each(signature, s.data[s.at+8:s.at+8+int(size)])
 		s.at += 8 + int(size)
 	}
 	return true

@@ -116,6 +116,8 @@ type merging struct {
 type wayBetween struct {
 	from, to string
 	changes  []treeChange
+	// fromTree is the tree of from, "" where it isn't known.
+	fromTree string
 }
 
 // Merge brings the workspace's commits to the target, as [workspace.Merging]

@@ -101,7 +101,7 @@ func (m *merging) between(ctx context.Context, from, to string) ([]treeChange, e
 	if err != nil {
 		return nil, failure("", "the workspace can't be compared with the merged commits", "see what git says there", err)
 	}
-	m.onWay = wayBetween{from, to, changes}
+	m.onWay = wayBetween{from: from, to: to, changes: changes}
 	return changes, nil
 }
 
@@ -113,7 +113,7 @@ func (m *merging) detach(ctx context.Context, from, on string) error {
 		return err
 	}
 	in := advanceInput{
-		ref: "refs/heads/" + on, old: from, new: to, detach: true, message: "merge: at " + m.journal.Now.Target, set: m.set,
+		ref: "refs/heads/" + on, old: from, new: to, oldTree: m.onWay.fromTree, detach: true, message: "merge: at " + m.journal.Now.Target, set: m.set,
 		hookTimeout: m.g.o.HookTimeout, ownHooks: m.g.o.RepositoryHooks, inherit: m.inherit(), step: m.g.o.step,
 	}
 	if on == "" {

@@ -30,6 +30,7 @@ func (m *merging) land(ctx context.Context, done composed) (workspace.Merged, er
 		if err := m.unobstructed(ctx, done.tip, false); err != nil {
 			return workspace.Merged{}, err
 		}
+		m.onWay.fromTree = done.sourceTree
 	}
 	var merged workspace.Merged
 	var moved advanced
@@ -64,7 +65,7 @@ func (m *merging) land(ctx context.Context, done composed) (workspace.Merged, er
 
 func (m *merging) advanceInput(done composed, inherit []*os.File) advanceInput {
 	return advanceInput{
-		ref: "refs/heads/" + m.target, old: m.onto, new: done.tip, message: m.reflogMessage(done), set: m.set,
+		ref: "refs/heads/" + m.target, old: m.onto, new: done.tip, oldTree: done.ontoTree, changes: done.changes, message: m.reflogMessage(done), set: m.set,
 		ownHooks: m.g.o.RepositoryHooks, hookTimeout: m.g.o.HookTimeout, inherit: inherit, step: m.g.o.step,
 	}
 }

@@ -158,7 +158,7 @@ func kinds(report statusReport, hidden []string) string {
 // count too, as git goes through them.
 func (m *merging) unobstructed(ctx context.Context, to string, steps bool) error {
 	changes, err := m.r.treeChanges(ctx, m.refs, m.tip, to)
-	m.onWay = wayBetween{m.tip, to, changes}
+	m.onWay = wayBetween{from: m.tip, to: to, changes: changes}
 	if err == nil && steps {
 		changes, err = m.withSteps(ctx, changes, to)
 	}
@@ -225,6 +225,9 @@ func (m *merging) added(ctx context.Context, tip, other string) ([]treeChange, e
 
 // treeChanges returns the paths in which two commits differ.
 func (r *Repository) treeChanges(ctx context.Context, x *refs, from, to string) ([]treeChange, error) {
+	if from == to {
+		return nil, nil
+	}
 	out, err := r.git.run(ctx, x.command("diff-tree", "-r", "-z", "--no-renames", "--raw", "--ignore-submodules=none", from, to, "--"))
 	if err != nil {
 		return nil, err

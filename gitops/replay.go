@@ -50,6 +50,11 @@ type composed struct {
 	tip string
 	// tree is the tree of tip.
 	tree string
+	// ontoTree and sourceTree are the trees of the target and of the commits'
+	// tip, and changes the paths in which tip differs from the target; "" and
+	// nil where they aren't known.
+	ontoTree, sourceTree string
+	changes              []treeChange
 	// source are the commits that were asked for, oldest first, without merge
 	// commits and without those that the target has already.
 	source []workspace.CommitInfo
@@ -211,7 +216,10 @@ func (c *composer) run(ctx context.Context) error {
 		c.out.needsGit = "this git can't merge in memory: that takes version 2.38"
 		return nil
 	}
-	return err
+	if err != nil || c.rehearsal || c.out.conflict != nil || c.out.needsGit != "" {
+		return err
+	}
+	return c.compareTip()
 }
 
 // rebase replays the picks on the target, or takes them as they are.

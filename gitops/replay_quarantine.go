@@ -149,12 +149,12 @@ func (q *quarantine) write() error {
 	return os.WriteFile(name+".idx", index, 0o600)
 }
 
-// deflate writes some parts as one compressed stream. The compressor is kept:
-// it is large, and the parts are small and many.
+// deflate writes some parts as one stream of zlib's form, and doesn't compress
+// them: what is written is read at once and is gone, or packed anew by git.
 func (q *quarantine) deflate(to io.Writer, parts ...[]byte) error {
 	if q.compressor == nil {
 		var err error
-		if q.compressor, err = zlib.NewWriterLevel(to, zlib.BestSpeed); err != nil {
+		if q.compressor, err = zlib.NewWriterLevel(to, zlib.NoCompression); err != nil {
 			return err
 		}
 	}
