@@ -5,6 +5,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -117,15 +118,31 @@ func parseFlags(out []byte) (flags hiddenFlags) {
 	return flags
 }
 
-// present returns those of the paths that are on disk.
+// present returns those of the paths that are on disk. A sparse checkout leaves
+// out whole directories, which are looked for once.
 func present(dir string, paths []string) []string {
 	var there []string
+	absent := make(map[string]bool)
 	for _, path := range paths {
+		if slices.ContainsFunc(parents(path), func(parent string) bool { return absentOnce(dir, parent, absent) }) {
+			continue
+		}
 		if _, err := os.Lstat(filepath.Join(dir, filepath.FromSlash(path))); err == nil {
 			there = append(there, path)
 		}
 	}
 	return there
+}
+
+// absentOnce reports whether a directory isn't there, and remembers it.
+func absentOnce(dir, path string, known map[string]bool) bool {
+	gone, ok := known[path]
+	if !ok {
+		_, err := os.Lstat(filepath.Join(dir, filepath.FromSlash(path)))
+		gone = isAbsent(err)
+		known[path] = gone
+	}
+	return gone
 }
 
 // copyIndex copies an index out of the repository.
