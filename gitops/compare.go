@@ -32,6 +32,9 @@ type comparer struct {
 	// main is the default branch, or unknown says why it isn't known.
 	main, unknown string
 
+	// working finds the processes and where they work.
+	working func() []usingProcess
+
 	mu    sync.Mutex
 	sides map[string]func() side
 }
@@ -41,7 +44,7 @@ func (r *Repository) newComparer(ctx context.Context, p workspace.Project) (*com
 	if err != nil {
 		return nil, unreadable(p.ID, err)
 	}
-	c := &comparer{r: r, project: p, refs: r.openRefs(p.ID), config: config, sides: make(map[string]func() side)}
+	c := &comparer{r: r, project: p, refs: r.openRefs(p.ID), config: config, sides: make(map[string]func() side), working: sync.OnceValue(processes)}
 	c.main, err = r.defaultBranch(ctx, p)
 	switch {
 	case err != nil:

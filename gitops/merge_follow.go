@@ -105,6 +105,10 @@ func (m *merging) between(ctx context.Context, from, to string) ([]treeChange, e
 	return changes, nil
 }
 
+// mergedAt begins the line in the log of HEAD that says that the workspace was
+// brought home.
+const mergedAt = "merge: at "
+
 // detach moves the workspace's HEAD and files from a commit to the merged one.
 func (m *merging) detach(ctx context.Context, from, on string) error {
 	to := m.journal.Landing.Result
@@ -113,7 +117,7 @@ func (m *merging) detach(ctx context.Context, from, on string) error {
 		return err
 	}
 	in := advanceInput{
-		ref: "refs/heads/" + on, old: from, new: to, oldTree: m.onWay.fromTree, detach: true, message: "merge: at " + m.journal.Now.Target, set: m.set,
+		ref: "refs/heads/" + on, old: from, new: to, oldTree: m.onWay.fromTree, detach: true, message: mergedAt + m.journal.Now.Target, set: m.set,
 		hookTimeout: m.g.o.HookTimeout, ownHooks: m.g.o.RepositoryHooks, inherit: m.inherit(), step: m.g.o.step,
 	}
 	if on == "" {

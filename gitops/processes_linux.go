@@ -17,19 +17,34 @@ type usingProcess struct {
 // processWithin returns a process that has its working directory in a resolved
 // directory. Those of other users can't be seen without privileges.
 func processWithin(directory string) (usingProcess, bool) {
+	return processIn(processes(), directory)
+}
+
+// processes returns those whose working directory can be seen, without their
+// commands.
+func processes() []usingProcess {
+	var all []usingProcess
 	links, _ := filepath.Glob("/proc/[0-9]*/cwd")
 	for _, link := range links {
 		cwd, err := os.Readlink(link)
-		if err != nil || !within(cwd, directory) {
-			continue
-		}
-		dir := filepath.Dir(link)
-		pid, err := strconv.Atoi(filepath.Base(dir))
 		if err != nil {
 			continue
 		}
-		name, _ := os.ReadFile(filepath.Join(dir, "comm"))
-		return usingProcess{pid: pid, command: strings.TrimSpace(string(name)), directory: cwd}, true
+		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(link))); err == nil {
+			all = append(all, usingProcess{pid: pid, directory: cwd})
+		}
+	}
+	return all
+}
+
+// processIn is processWithin for processes that were found.
+func processIn(all []usingProcess, directory string) (usingProcess, bool) {
+	for _, p := range all {
+		if within(p.directory, directory) {
+			name, _ := os.ReadFile(filepath.Join("/proc", strconv.Itoa(p.pid), "comm"))
+			p.command = strings.TrimSpace(string(name))
+			return p, true
+		}
 	}
 	return usingProcess{}, false
 }

@@ -14,3 +14,7 @@ func processWithin(string) (usingProcess, bool) { return usingProcess{}, false }
 
 // mountsWithin knows of no mount point: there is no way to ask here.
 func mountsWithin(string) []string { return nil }
+
+func processes() []usingProcess { return nil }
+
+func processIn([]usingProcess, string) (usingProcess, bool) { return usingProcess{}, false }

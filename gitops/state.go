@@ -106,6 +106,8 @@ func (r *Repository) state(ctx context.Context, c *comparer, q workspace.StateQu
 		l.gitDir = filepath.Join(c.project.ID, "worktrees", q.Worktree.Admin)
 	}
 	l.state.Operation = operation(l.gitDir)
+	l.state.Committed = committed(l.gitDir)
+	l.process()
 	l.compare(ctx, q.Base, q.Own)
 	l.activity(ctx)
 	l.changes(ctx)
@@ -167,6 +169,16 @@ func (l *looker) activity(ctx context.Context) {
 	}
 	newest = newest.UTC()
 	l.state.LastActivity = &newest
+}
+
+// process looks for a process that works in the directory.
+func (l *looker) process() {
+	if l.w.Main || l.w.Missing || l.w.Directory == "" {
+		return
+	}
+	if p, ok := processIn(l.c.working(), resolveExisting(l.w.Directory)); ok {
+		l.state.Process = fmt.Sprintf("the process %d (%s)", p.pid, p.command)
+	}
 }
 
 // changes finds out what isn't committed.

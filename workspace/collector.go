@@ -22,10 +22,12 @@ func NewCollector(m *Manager) *Collector { return &Collector{m: m} }
 type CollectOptions struct {
 	// Project is a directory of the repository.
 	Project string
-	// Merged lets workspaces go whose commits are all in their base.
+	// Merged lets workspaces go in which something was committed, and whose
+	// base has all of it.
 	Merged bool
-	// Idle, if not 0, lets clean and merged workspaces go in which nothing has
-	// happened for so long.
+	// Idle, if not 0, lets workspaces go in which nothing has happened for so
+	// long, if they can be deleted without force: also those whose commits
+	// are pushed or on another branch, not merged.
 	Idle time.Duration
 	// MaxTrash, if not 0, is how many bytes the project's kept directories may
 	// take; above it folders in them that can be made again go first, such as
@@ -33,7 +35,8 @@ type CollectOptions struct {
 	MaxTrash int64
 	// MaxSize, if not 0, is how many bytes the project's workspaces and kept
 	// directories may take; above it kept directories go as for MaxTrash, and
-	// then the longest idle of the clean and merged workspaces.
+	// then the longest idle of the workspaces that can be deleted without
+	// force.
 	MaxSize int64
 }
 
@@ -187,12 +190,15 @@ func (p *planning) row(ctx context.Context, row *Row) error {
 	}
 	since := *row.State.LastActivity
 	idle := p.now.Sub(since)
-	worked := row.Worktree.Head != w.BaseCommit
+	merged := row.State.Merged != nil && *row.State.Merged
 	switch {
-	case p.o.Merged && worked:
+	case p.o.Merged && merged && worked(row):
 		item.Reason = "all its commits are in " + shown(w.Base, "the default branch")
 	case p.o.Idle > 0 && idle >= p.o.Idle:
 		item.Reason = "nothing has happened in it since " + since.Format(time.RFC3339)
+		if row.State.Merged != nil && !merged {
+			item.Reason += "; its commits aren't merged, another branch or a remote has them"
+		}
 	default:
 		if p.o.MaxSize > 0 {
 			p.workspaces = append(p.workspaces, candidate{item, since})
@@ -202,6 +208,19 @@ func (p *planning) row(ctx context.Context, row *Row) error {
 	p.total -= max(item.Size, 0)
 	p.plan = append(p.plan, item)
 	return nil
+}
+
+// worked reports whether anything was committed in the workspace: what never
+// had a commit of its own isn't merged. One that a merge of ours brought home
+// has no branch, and sits on the base that the merge recorded.
+func worked(row *Row) bool {
+	w, wt := row.Workspace, row.Worktree
+	if known := row.State.Committed; known != nil && *known || w.Branch == "" && wt.Branch == "" && wt.Head == w.BaseCommit {
+		return true
+	} else if known != nil {
+		return false
+	}
+	return wt.Head != w.BaseCommit
 }
 
 // Apply carries out exactly a plan. What can't go any more, because it changed

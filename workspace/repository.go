@@ -98,6 +98,12 @@ type State struct {
 	// its own branch with it: another branch stays checked out, other refs
 	// have all commits, or the base or the default branch what they bring.
 	Elsewhere *bool
+	// Committed is true where a commit was made in the worktree, or brought
+	// home from it, at any time.
+	Committed *bool
+	// Process names a process that works in the directory, "" for none that
+	// can be seen.
+	Process string
 	// Default is true where the checked-out branch is the project's default
 	// branch or the base itself.
 	Default bool

@@ -14,7 +14,7 @@ import (
 type gcCommand struct {
 	Repo     string   `name:"repo" required:"" placeholder:"DIR" help:"A directory of the repository."`
 	Merged   bool     `name:"merged" help:"Also workspaces whose commits are all merged."`
-	Idle     duration `name:"idle" placeholder:"TIME" help:"Also clean, merged workspaces in which nothing has happened for so long, such as 36h or 14d."`
+	Idle     duration `name:"idle" placeholder:"TIME" help:"Also workspaces that can be deleted without losing a commit or a change, in which nothing has happened for so long, such as 36h or 14d."`
 	MaxTrash size     `name:"max-trash" placeholder:"N" help:"Also of the kept directories of deleted workspaces, until they take no more than N bytes: folders that can be made again first, then the oldest as a whole."`
 	MaxSize  size     `name:"max-size" placeholder:"N" help:"Also the oldest, until the project's workspaces take no more than N bytes; 500M and 2G are understood."`
 	Apply    bool     `name:"apply" help:"Let go what the plan says."`
