@@ -21,7 +21,7 @@ func wantState(t *testing.T, got, want workspace.State) {
 	if got.LastActivity == nil {
 		t.Error("the last activity is not known")
 	}
-	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(workspace.State{}, "LastActivity", "Elsewhere")); diff != "" {
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(workspace.State{}, "LastActivity", "Elsewhere", "Committed")); diff != "" {
 		t.Errorf("state (-want +got):\n%s", diff)
 	}
 }
