@@ -128,7 +128,7 @@ func (j *judge) guarded(context.Context) error {
 }
 
 // held looks whether somebody keeps the worktree on purpose.
-func (j *judge) held(context.Context) error {
+func (j *judge) held(ctx context.Context) error {
 	if j.v.admin == "" {
 		return nil
 	}
@@ -145,6 +145,13 @@ func (j *judge) held(context.Context) error {
 	}
 	if j.v.missing {
 		return nil
+	}
+	what, err := j.r.unfinishedMerge(ctx, j.comparer, j.v.admin, j.v.checkedOut, j.v.head)
+	if err != nil {
+		return err
+	}
+	if what != "" {
+		j.object(rankOperation, workspace.ErrOperationInProgress, "continue or abort it first", "%s isn't finished in %s", what, j.w.Directory)
 	}
 	if _, err := os.Lstat(filepath.Join(j.v.admin, "index.lock")); err == nil {
 		j.object(rankLocked, workspace.ErrLocked, "wait for it; if no git command is running there, remove "+filepath.Join(j.v.admin, "index.lock"),

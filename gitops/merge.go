@@ -89,6 +89,10 @@ type merging struct {
 	// resolved is true where the commits are those of a paused merge that was
 	// finished.
 	resolved bool
+	// lost are the commits that resolving it has made empty, and lostIn is the
+	// ref that keeps them.
+	lost   []workspace.CommitInfo
+	lostIn string
 	// finished is what git has finished within this call that was paused, such
 	// as a rebase, "" for nothing.
 	finished string
@@ -263,11 +267,21 @@ func (m *merging) composeInput() composeInput {
 
 // nothing is the refusal where the target has it all.
 func (m *merging) nothing(dropped int) error {
+	if m.resolved && len(m.lost) > 0 {
+		return &workspace.Error{
+			Code: workspace.ErrNothingToMerge, Hint: "abort brings the work back as it was before the merge; if it can go, force the delete",
+			Message: fmt.Sprintf("by how the conflict was resolved %s, and %s has nothing left to merge into %s", m.dropped(), m.what(), m.target),
+		}
+	}
 	message := fmt.Sprintf("%s has no commit that isn't on %s already; nothing was changed", m.what(), m.target)
 	if dropped > 0 {
 		message = fmt.Sprintf("what %s changes is on %s already (%s); nothing was changed", m.what(), m.target, plural(dropped, "commit"))
 	}
-	return &workspace.Error{Code: workspace.ErrNothingToMerge, Message: message, Hint: "commit the work first, if there is any"}
+	hint := "commit the work first, if there is any"
+	if m.resolved {
+		hint = "abort brings the work back as it was before the merge"
+	}
+	return &workspace.Error{Code: workspace.ErrNothingToMerge, Message: message, Hint: hint}
 }
 
 // what names the workspace's commits.

@@ -146,8 +146,11 @@ func (m *merging) landHeld(ctx context.Context, done composed, inPlace bool) (wo
 		m.warn(workspace.PhaseMerge, "the merge is done, but the workspace could not follow it: %s; the next merge tries again", because(err))
 		kept = m.branch != ""
 	}
+	if len(m.lost) > 0 {
+		m.warn(workspace.PhaseMerge, "by how the conflict was resolved %s", m.dropped())
+	}
 	return workspace.Merged{
-		Branch: m.branch, BranchKept: kept, Target: m.target, Commits: done.commits, Dropped: done.dropped, SHA: done.tip,
+		Branch: m.branch, BranchKept: kept, Target: m.target, Commits: done.commits, Dropped: done.dropped + len(m.lost), SHA: done.tip,
 		FastForward: done.fastForward, Strategy: m.strategy, Backups: m.kept,
 	}, moved, nil
 }

@@ -63,7 +63,7 @@ func (m *merging) notReady(why string, err error) error {
 // ours, and takes up one that was resolved by hand.
 func (m *merging) lookAtOperation(ctx context.Context) error {
 	var err error
-	m.resolved = false
+	m.resolved, m.lost = false, nil
 	if m.journal, err = readMergeJournal(m.at.gitDir); err != nil {
 		return err
 	}

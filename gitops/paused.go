@@ -37,11 +37,11 @@ func (m *merging) resume(s mergeStage) {
 // hand. A merge that was finished is merged as it was asked for at first.
 func (m *merging) takeUp(ctx context.Context) error {
 	j := m.journal
-	onto, err := (&comparer{r: m.r, refs: m.refs}).ancestor(ctx, j.Paused.Onto, m.tip)
-	if err != nil && exitCode(err) < 0 {
+	finished, err := j.unfinished(ctx, &comparer{r: m.r, refs: m.refs}, m.branch, m.tip)
+	if err != nil {
 		return err
 	}
-	if !onto || m.branch != j.Branch || m.tip == j.Paused.Before {
+	if !finished {
 		// Undone by hand, or left for something else.
 		m.journal = nil
 		return nil
@@ -54,6 +54,9 @@ func (m *merging) takeUp(ctx context.Context) error {
 		m.message = j.Paused.Message
 	}
 	m.keep = m.keep || j.Paused.Keep
+	if err := m.findDropped(ctx); err != nil {
+		return err
+	}
 	marked, err := m.markedIn(ctx, j.Paused.Onto, m.tip, j.Paused.Before)
 	if err != nil || len(marked) == 0 {
 		return err

@@ -108,6 +108,7 @@ func (r *Repository) state(ctx context.Context, c *comparer, q workspace.StateQu
 	l.state.Operation = operation(l.gitDir)
 	l.state.Committed = committed(l.gitDir)
 	l.process()
+	l.unfinished(ctx)
 	l.compare(ctx, q.Base, q.Own)
 	l.activity(ctx)
 	l.changes(ctx)
@@ -169,6 +170,15 @@ func (l *looker) activity(ctx context.Context) {
 	}
 	newest = newest.UTC()
 	l.state.LastActivity = &newest
+}
+
+// unfinished looks for a merge of ours. A journal that can't be read counts.
+func (l *looker) unfinished(ctx context.Context) {
+	what, err := l.r.unfinishedMerge(ctx, l.c, l.gitDir, l.w.Branch, l.w.Head)
+	if err != nil {
+		what = "a merge that can't be judged (" + l.because(ctx, err) + ")"
+	}
+	l.state.Unfinished = what
 }
 
 // process looks for a process that works in the directory.

@@ -207,6 +207,9 @@ func againstWorktree(row *Row, looked bool) []string {
 	if s.Operation != "" {
 		no("a %s is under way in it", s.Operation)
 	}
+	if s.Unfinished != "" {
+		no("%s isn't finished", s.Unfinished)
+	}
 	if s.Process != "" {
 		no("%s works in it", s.Process)
 	}

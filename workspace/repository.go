@@ -110,6 +110,10 @@ type State struct {
 	// Operation is what is under way: "rebase", "merge", "cherry-pick",
 	// "revert", "am", "bisect" or "".
 	Operation string
+	// Unfinished names a merge that was interrupted or left paused, and is
+	// neither finished nor undone although git has nothing under way, "" for
+	// none.
+	Unfinished string
 	// LastActivity is the newest of the last commit and the last change of
 	// the index or of HEAD.
 	LastActivity *time.Time
