@@ -219,7 +219,9 @@ func (m *merging) judged(ctx context.Context) (composed, error) {
 	var clean error
 	var group errgroup.Group
 	group.Go(func() error {
-		clean = m.clean(ctx)
+		if clean = m.clean(ctx); clean == nil {
+			clean = m.leftBehind(ctx)
+		}
 		return nil
 	})
 	done, err := m.compose(ctx)

@@ -47,7 +47,9 @@ func (v *previewing) preview(ctx context.Context) error {
 	}
 	var group errgroup.Group
 	group.Go(func() error {
-		v.clean = v.merging.clean(ctx)
+		if v.clean = v.merging.clean(ctx); v.clean == nil {
+			v.clean = v.leftBehind(ctx)
+		}
 		return nil
 	})
 	err := v.r.rehearse(ctx, v.composeInput(), func(done composed, command func(...string) (command, error)) error {

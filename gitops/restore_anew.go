@@ -4,9 +4,14 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/threadtree/threadtree/workspace"
 )
+
+// thatIsUnderWay ends what is said of an operation that a snapshot lacks.
+const thatIsUnderWay = " that is under way"
 
 // warnAnew says what a working copy from the snapshot lacks.
 func (re *restoring) warnAnew(plan *restorePlan) {
@@ -17,6 +22,11 @@ func (re *restoring) warnAnew(plan *restorePlan) {
 	}
 	for _, what := range re.j.Lacks {
 		plan.warn("lost with the directory: %s", what)
+	}
+	underWay := slices.ContainsFunc(re.j.Lacks, func(what string) bool { return strings.HasSuffix(what, thatIsUnderWay) })
+	if underWay && plan.Attach == "" && plan.Record != "" {
+		plan.warn("HEAD is detached in the middle of it; the commits from before it are on the branch %[1]s: to go on from there, and drop what is in the files, run in the workspace: git switch --discard-changes %[2]s",
+			plan.Record, quoted(plan.Record))
 	}
 }
 

@@ -217,7 +217,7 @@ func (r *Repository) newSnapshotter(p workspace.Project, v verdict, inherit []*o
 		s.lack("what was in the files and not staged: the directory was gone already")
 	}
 	if op := operation(v.admin); op != "" {
-		s.lack("the %s that is under way", op)
+		s.lack("the %s"+thatIsUnderWay, op)
 	}
 	for _, name := range []string{"bisect", "worktree"} {
 		if refs, _ := os.ReadDir(filepath.Join(v.admin, "refs", name)); len(refs) > 0 && operation(v.admin) != opBisect {
