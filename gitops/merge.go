@@ -43,7 +43,10 @@ type Merger struct {
 	o MergeOptions
 }
 
-var _ workspace.Merging = (*Merger)(nil)
+var (
+	_ workspace.Merging     = (*Merger)(nil)
+	_ workspace.MergeTeller = (*Merger)(nil)
+)
 
 // NewMerger returns a Merger over the repositories that r reads.
 func NewMerger(r *Repository, o MergeOptions) *Merger {

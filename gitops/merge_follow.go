@@ -24,6 +24,9 @@ func (m *merging) follow(ctx context.Context) (kept bool, err error) {
 		return kept, err
 	}
 	m.did(stepBranchDone)
+	if err := m.noteMerged(kept); err != nil {
+		return kept, err
+	}
 	err = dropMergeJournal(m.at.gitDir)
 	m.did(stepForgotten)
 	return kept, err

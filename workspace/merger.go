@@ -2,7 +2,6 @@ package workspace
 
 import (
 	"context"
-	"errors"
 	"fmt"
 )
 
@@ -63,13 +62,16 @@ func (g *Merger) Abort(ctx context.Context, o MergeOptions) (Workspace, error) {
 }
 
 // Recover finishes or undoes what a killed process left of merges in a
-// project, and returns what it did.
+// project, brings the records in line with it, and returns what it did.
 func (g *Merger) Recover(ctx context.Context, projectDir string) ([]string, error) {
 	project, err := g.m.cfg.Repository.Open(ctx, projectDir)
 	if err != nil {
 		return nil, within("recover", "", err)
 	}
 	done, err := g.git.Recover(ctx, project)
+	for _, action := range g.m.followMerges(ctx, project, g.git) {
+		done = append(done, fmt.Sprintf("%s: %s", action.Directory, action.Detail))
+	}
 	return done, within("recover", "", err)
 }
 
@@ -108,31 +110,19 @@ func (g *Merger) finish(ctx context.Context, op string, o MergeOptions, merge fu
 	}
 	merged, err := merge(ctx, req)
 	if err != nil {
+		// It may have finished an earlier one, whose process was killed.
+		if teller, ok := g.git.(MergeTeller); ok {
+			_, _, _ = g.m.followMerge(context.WithoutCancel(ctx), teller, req.Project, req.Workspace)
+		}
 		return merged, within(op, o.ThreadID, err)
 	}
 	if o.Message != "" && merged.Strategy == StrategyRebase {
 		merged.Warnings = append(merged.Warnings, "the message was not used: a rebase keeps those of the commits; squash or merge makes a commit that has it")
 	}
-	if err := g.record(ctx, req.Workspace, merged); err != nil {
+	if err := g.m.recordMerge(ctx, req.Workspace, merged); err != nil {
 		merged.Warnings = append(merged.Warnings, fmt.Sprintf("the merge is done, but the record could not follow it: %s", messageOf(err)))
 	}
 	return merged, nil
-}
-
-// record notes that the workspace is detached at the target's tip now, and
-// that its branch is gone.
-func (g *Merger) record(ctx context.Context, w Workspace, merged Merged) error {
-	ctx, cancel := g.m.detached(ctx)
-	defer cancel()
-	change := Change{BaseCommit: &merged.SHA}
-	if !merged.BranchKept && (merged.Branch == w.Branch || w.Branch == "") {
-		change.Branch, change.BranchCreated = new(""), new(false)
-	}
-	_, err := g.m.cfg.Store.UpdateWorkspace(ctx, w.ThreadID, GuardOf(w), change)
-	if errors.Is(err, ErrNotFound) {
-		return nil // deleted in between
-	}
-	return err
 }
 
 // ready returns a thread's workspace that can be worked in, and its project.

@@ -10,7 +10,7 @@ import (
 // ActionKind says what a reconcile found or did.
 type ActionKind string
 
-// The kinds of actions. Only ready, error, moved and deleted change a record;
+// The kinds of actions. Only ready, error, moved, merged and deleted change a record;
 // the others say what was found.
 const (
 	// ActionReady: a pending record whose worktree is whole became ready.
@@ -26,6 +26,9 @@ const (
 	// ActionRecovered: something else that was interrupted, such as a merge,
 	// was finished or undone.
 	ActionRecovered ActionKind = "recovered"
+	// ActionMerged: the record follows a merge whose process was killed before
+	// it could.
+	ActionMerged ActionKind = "merged"
 	// ActionMissing: a ready record whose directory isn't there, or is no
 	// worktree.
 	ActionMissing ActionKind = "missing"
@@ -71,6 +74,9 @@ func (m *Manager) Reconcile(ctx context.Context, projectDir string) ([]Action, e
 		return nil, within("reconcile", "", err)
 	}
 	actions := m.recoverAll(ctx, project)
+	for _, r := range m.cfg.Recoverers {
+		actions = append(actions, m.followMerges(ctx, project, r)...)
+	}
 	rows, project, err := m.list(ctx, ListOptions{Project: projectDir, WithoutState: true})
 	if err != nil {
 		return actions, within("reconcile", "", err)
