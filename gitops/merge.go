@@ -96,6 +96,8 @@ type merging struct {
 	// ref that keeps them.
 	lost   []workspace.CommitInfo
 	lostIn string
+	// ended is true where the paused rebase was ended in the middle.
+	ended bool
 	// finished is what git has finished within this call that was paused, such
 	// as a rebase, "" for nothing.
 	finished string

@@ -41,6 +41,12 @@ func (m *merging) takeUp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if m.ended, err = j.quit(ctx, &comparer{r: m.r, refs: m.refs}, m.branch, m.tip); err != nil {
+		return err
+	}
+	if m.ended {
+		return m.wasQuit(ctx)
+	}
 	if !finished {
 		// Undone by hand, or left for something else.
 		m.journal = nil

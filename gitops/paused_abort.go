@@ -22,7 +22,7 @@ func (g *Merger) Abort(ctx context.Context, req workspace.MergeRequest) error {
 func (m *merging) abort(ctx context.Context) error {
 	err := m.findPaused(ctx)
 	// Markers left in commits are no reason to keep these.
-	if err != nil && !(m.resolved && errors.Is(err, workspace.ErrPaused)) {
+	if err != nil && !m.ended && !(m.resolved && errors.Is(err, workspace.ErrPaused)) {
 		return err
 	}
 	if m.resolved {
@@ -43,7 +43,14 @@ func (m *merging) abort(ctx context.Context) error {
 			return err
 		}
 		m.did(stepWorking)
-		if err := m.stepBack(ctx, true); err != nil {
+		var err error
+		if m.ended {
+			err = m.reattach(ctx, j.Branch, j.Paused.Before, true)
+		}
+		if err == nil {
+			err = m.stepBack(ctx, true)
+		}
+		if err != nil {
 			m.stillPaused(j)
 			return failure("", fmt.Sprintf("the %s in %s could not be undone yet", j.Now.operation(), m.at.top), "see what git says there, then abort again", err)
 		}

@@ -35,6 +35,9 @@ func (r *Repository) unfinishedMerge(ctx context.Context, c *comparer, admin, br
 		return "", err
 	}
 	open, err := journal.unfinished(ctx, c, branch, head)
+	if err == nil && !open {
+		open, err = journal.quit(ctx, c, branch, head)
+	}
 	if err != nil || !open {
 		return "", err
 	}
