@@ -47,8 +47,11 @@ func (g *Merger) Merge(ctx context.Context, o MergeOptions) (Merged, error) {
 	return g.finish(ctx, "merge", o, g.git.Merge)
 }
 
-// Continue finishes a merge that was left paused on a conflict.
+// Continue finishes a merge that was left paused on a conflict. Where the target
+// has moved on by now and a new conflict comes of it, that one is left paused as
+// the first was, whatever o.Resolve says.
 func (g *Merger) Continue(ctx context.Context, o MergeOptions) (Merged, error) {
+	o.Resolve = true // nothing is ever paused unasked
 	return g.finish(ctx, "continue", o, g.git.Continue)
 }
 

@@ -215,3 +215,33 @@ func TestMergeRecordsABranchThatIsThere(t *testing.T) {
 		t.Errorf("the branch outlived its workspace: %s", left)
 	}
 }
+
+// TestContinuePausesAgain resolves a conflict while the target changes the same
+// line once more: the new conflict is paused without being asked for anew.
+func TestContinuePausesAgain(t *testing.T) {
+	t.Parallel()
+	p := build(t, settings{})
+	g := p.merger()
+	w := p.create(t, "1")
+	work(t, w.Directory, "file", "mine\n")
+	work(t, p.project, "file", "theirs\n")
+	if _, err := g.Merge(t.Context(), workspace.MergeOptions{ThreadID: "1", Resolve: true}); !errors.Is(err, workspace.ErrPaused) {
+		t.Fatal(err)
+	}
+	work(t, p.project, "file", "again\n")
+	for _, text := range []string{"both\n", "all\n"} {
+		write(t, filepath.Join(w.Directory, "file"), text)
+		git(t, w.Directory, "add", "file")
+		merged, err := g.Continue(t.Context(), workspace.MergeOptions{ThreadID: "1"})
+		if text == "both\n" {
+			if !errors.Is(err, workspace.ErrPaused) {
+				t.Fatal(err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.wantMerged(t, "1", merged)
+	}
+}

@@ -52,7 +52,9 @@ type Merging interface {
 
 	// Continue finishes a paused merge once its files are resolved. Files
 	// that still have markers, or that are unmerged, come back as the same
-	// conflict as from Merge, paused. Without a paused one: not_found.
+	// conflict as from Merge, paused. A new conflict, because the target has
+	// moved on meanwhile, is left paused where req.Resolve asks for that.
+	// Without a paused one: not_found.
 	Continue(ctx context.Context, req MergeRequest) (Merged, error)
 
 	// Abort restores exactly what was before a paused merge. Without one:
