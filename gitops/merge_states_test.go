@@ -359,7 +359,7 @@ func (state mergeState) run(t *testing.T, s workspace.Strategy) {
 	if single, ok := state.by[s]; ok {
 		code = single
 	}
-	l.foresee(code, change...)
+	foreseen := l.foresee(code, change...)
 	if code != "" {
 		e := l.refuse(code, change...)
 		if state.files != nil && !slices.Equal(e.Files, state.files) {
@@ -376,6 +376,9 @@ func (state mergeState) run(t *testing.T, s workspace.Strategy) {
 	l.landedClean(merged, name(t))
 	if merged.Branch != branch || merged.Target != "main" {
 		t.Errorf("merged %q into %q", merged.Branch, merged.Target)
+	}
+	if got := l.git("rev-list", "--count", main+"..main"); fmt.Sprint(merged.Commits) != got || foreseen.Gains != merged.Commits {
+		t.Errorf("main gained %s, the merge counts %d and the preview %d", got, merged.Commits, foreseen.Gains)
 	}
 	if s == workspace.StrategyRebase && (state.gained > 0 && merged.Commits != state.gained || merged.Dropped != state.dropped) {
 		t.Errorf("%d commits and %d dropped, want %d and %d", merged.Commits, merged.Dropped, state.gained, state.dropped)
@@ -411,14 +414,14 @@ func (l *mergeLab) landedClean(merged workspace.Merged, test string) {
 
 // foresee compares the preview with what a merge will do, and sees to it that
 // nothing is touched by it.
-func (l *mergeLab) foresee(code workspace.Code, change ...func(*workspace.MergeRequest)) {
+func (l *mergeLab) foresee(code workspace.Code, change ...func(*workspace.MergeRequest)) workspace.Preview {
 	l.t.Helper()
 	before := l.world(true)
 	objects := l.allGit()
 	p, err := l.g.Preview(l.t.Context(), l.request(change...))
 	if err != nil {
 		l.t.Errorf("preview: %v", detail(err))
-		return
+		return p
 	}
 	if after := l.allGit(); !maps.Equal(after, objects) {
 		l.t.Error("the preview wrote to the git directory: " + cmp.Diff(objects, after))
@@ -442,6 +445,7 @@ func (l *mergeLab) foresee(code workspace.Code, change ...func(*workspace.MergeR
 			l.t.Errorf("refusals %v, want %s", p.Refusals, code)
 		}
 	}
+	return p
 }
 
 // allGit has a line for every file of the git directory: its size and, but for

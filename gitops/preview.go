@@ -120,6 +120,7 @@ func (v *previewing) take(ctx context.Context, done composed, command func(...st
 		v.p.Refusals = append(v.p.Refusals, v.nothing(done.dropped))
 		return nil
 	}
+	v.p.Gains = done.commits
 	stat, err := command(append([]string{"diff-tree", "-r", "-z", "--no-abbrev", "--raw", "--numstat"}, append(diffOptions, v.onto, done.tip, "--")...)...)
 	if err != nil {
 		return err

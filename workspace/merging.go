@@ -97,7 +97,8 @@ type Merged struct {
 	BranchKept bool
 	// Target is the branch that the commits are on now.
 	Target string
-	// Commits is how many commits the target gained.
+	// Commits is how many commits the target gained, merge commits included,
+	// and the one that a squash or a merge makes.
 	Commits int
 	// Dropped is how many commits were on the target already or became empty.
 	Dropped int
@@ -139,8 +140,12 @@ type Preview struct {
 	Clean bool
 	// FastForward is true where the commits would keep their ids.
 	FastForward bool
-	// Commits are those that would be merged, oldest first.
+	// Commits are those that would be merged, oldest first, without merge
+	// commits and those that the target has already.
 	Commits []CommitInfo
+	// Gains is how many commits the target would gain, counted as
+	// [Merged].Commits is; 0 where there is a conflict.
+	Gains int
 	// Files are what the target would change in.
 	Files []FileChange
 	// Conflict is nil where there is none, Clean or not.

@@ -102,11 +102,19 @@ type previewJSON struct {
 }
 
 func previewOf(p workspace.Preview) previewJSON {
-	j := previewJSON{Clean: p.Clean, Commits: len(p.Commits), Conflicts: []string{}}
+	j := previewJSON{Clean: p.Clean, Commits: gains(p), Conflicts: []string{}}
 	if p.Conflict != nil {
 		j.Conflicts = append(j.Conflicts, p.Conflict.Files...)
 	}
 	return j
+}
+
+// gains is how many commits the target would gain, or those that conflict.
+func gains(p workspace.Preview) int {
+	if p.Conflict != nil {
+		return len(p.Commits)
+	}
+	return p.Gains
 }
 
 // showMerged prints a merge that was done, or for people what a conflict is
@@ -171,7 +179,7 @@ func (a *app) preview(p workspace.Preview) string {
 	case p.FastForward:
 		verdict = "fast-forwards"
 	}
-	counts := counted(len(p.Commits), "commit")
+	counts := counted(gains(p), "commit")
 	if p.Conflict == nil {
 		counts += ", " + counted(len(p.Files), "file")
 	}
