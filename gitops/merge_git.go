@@ -19,7 +19,7 @@ import (
 var plainRebase = []string{
 	"rebase.backend=merge", "rebase.autoStash=false", "rebase.autoSquash=false", "rebase.updateRefs=false",
 	"rebase.rebaseMerges=false", "rebase.forkPoint=false", "rebase.rescheduleFailedExec=false",
-	"merge.autoStash=false", "submodule.recurse=false",
+	"merge.autoStash=false", "submodule.recurse=false", rewriteNotesToo,
 }
 
 // inWorkspace is a git command in the workspace, as a person would run it

@@ -1,6 +1,7 @@
 package gitops
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -206,20 +207,34 @@ func TestMergeSquashByGit(t *testing.T) {
 	}
 }
 
-// TestMergeNotes has notes follow their commits where that is asked for.
+// TestMergeNotes has notes follow their commits: those of "git notes" unasked,
+// others where the configuration names them, and none where it forbids that.
 func TestMergeNotes(t *testing.T) {
 	t.Parallel()
 	for _, byGit := range []bool{false, true} {
-		l := newMergeLab(t)
-		ahead(l)
-		l.git("config", "notes.rewriteRef", "refs/notes/commits")
-		l.gitIn(l.x, "notes", "add", "-m", "reviewed")
-		if byGit {
-			l.hook("post-commit", "exit 0")
-		}
-		l.merge()
-		if got := l.git("notes", "show", "main"); got != "reviewed" {
-			t.Errorf("the note is %q", got)
+		for _, config := range []string{"", "notes.rewriteRef=refs/notes/commits", "notes.rewriteRef=refs/notes/other", "notes.rewrite.rebase=false"} {
+			t.Run(fmt.Sprintf("%s by git %v", config, byGit), func(t *testing.T) {
+				t.Parallel()
+				l := newMergeLab(t)
+				ahead(l)
+				if name, value, ok := strings.Cut(config, "="); ok {
+					l.git("config", name, value)
+				}
+				l.gitIn(l.x, "notes", "add", "-m", "reviewed")
+				l.gitIn(l.x, "notes", "--ref=other", "add", "-m", "more")
+				if byGit {
+					l.hook("post-commit", "exit 0")
+				}
+				l.merge()
+				got, _ := l.tryGit(l.dir, "notes", "show", "main")
+				if want := config != "notes.rewrite.rebase=false"; (strings.TrimSpace(got) == "reviewed") != want {
+					t.Errorf("the note is %q", got)
+				}
+				got, _ = l.tryGit(l.dir, "notes", "--ref=other", "show", "main")
+				if want := strings.HasSuffix(config, "other"); (strings.TrimSpace(got) == "more") != want {
+					t.Errorf("the other note is %q", got)
+				}
+			})
 		}
 	}
 }

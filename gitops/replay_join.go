@@ -77,7 +77,7 @@ func (c *composer) mergeMessage(ctx context.Context) (string, error) {
 }
 
 // squashed is the author and the message of a squash: those of a lone commit,
-// or else the subjects of all of them, and everybody who wrote them.
+// or else the subjects and bodies of all of them, and everybody who wrote them.
 func (c *composer) squashed(ctx context.Context, picks []pick) signed {
 	if len(picks) == 0 { // merge commits alone
 		return signed{c.needs.author, cmp.Or(tidy(c.in.message), branchWords(c.in.branch), "Squash "+c.in.tip) + "\n"}
@@ -106,7 +106,7 @@ func (c *composer) squashed(ctx context.Context, picks []pick) signed {
 	return s
 }
 
-// subjects is a message made of those of the picks.
+// subjects is a message made of those of the picks, each with its body.
 func (c *composer) subjects(picks []pick) string {
 	var b strings.Builder
 	first := branchWords(c.in.branch)
@@ -114,12 +114,41 @@ func (c *composer) subjects(picks []pick) string {
 		first = c.out.source[0].Subject
 	}
 	b.WriteString(first + "\n\n")
-	for _, info := range c.out.source {
+	apart := false // a body before or after keeps a line between
+	for i, info := range c.out.source {
+		text := body(repairUTF8(picks[i].commit.replayed().message))
+		if info.Subject == "" && text == "" {
+			continue
+		}
+		if i > 0 && (apart || text != "") {
+			b.WriteString("\n")
+		}
 		if info.Subject != "" {
 			b.WriteString("* " + info.Subject + "\n")
 		}
+		if apart = text != ""; apart {
+			b.WriteString("\n" + text)
+		}
 	}
 	return tidy(b.String())
+}
+
+// body is what a message says after its first paragraph, without the lines for
+// co-authors, who are named once for all commits.
+func body(message string) string {
+	_, rest, _ := strings.Cut(skipBlankLines(strings.ReplaceAll(message, "\r\n", "\n")), "\n")
+	var lines []string
+	first := true // still in the first paragraph
+	for line := range strings.SplitSeq(rest, "\n") {
+		if first = first && strings.TrimSpace(line) != ""; first {
+			continue
+		}
+		if len(line) > len(coAuthor) && strings.EqualFold(line[:len(coAuthor)], coAuthor) {
+			continue
+		}
+		lines = append(lines, line)
+	}
+	return tidy(strings.Join(lines, "\n"))
 }
 
 // branchWords is the last part of a branch's name as a title.

@@ -89,6 +89,15 @@ on $M m 1; echo 1 >$T/g; git -C $T add g
 Because."`, "", "Bo <bo@x> 1600000000 +0200\nDo it\n\nBecause.\n"},
 		{"one commit, with a message", `by Bo bo@x "1600000000 +0200" "Do it"`, "Given", "Bo <bo@x> 1600000000 +0200\nGiven\n"},
 		{"one author", `by Bo bo@x "1600000000 +0200" one; by Bo bo@x "1600000001 -0330" two`, "", "Bo <bo@x> 1600000001 -0330\nTopic\n\n* one\n* two\n"},
+		{"bodies", `by Bo bo@x "1600000000 +0200" "one
+
+Because of it.
+
+- and that"; by Bo bo@x "1600000001 +0200" two; by Bo bo@x "1600000002 +0200" "three
+over two lines
+
+Fixes: 3
+Co-authored-by: Cy <cy@x>"`, "", "Bo <bo@x> 1600000002 +0200\nTopic\n\n* one\n\nBecause of it.\n\n- and that\n\n* two\n\n* three over two lines\n\nFixes: 3\n\nCo-authored-by: Cy <cy@x>\n"},
 		{
 			"several authors", `by Bo bo@x "1600000000 +0200" one; by Cy cy@x "1600000001 +0000" two; by Bo BO@x "1600000002 +0000" three`, "",
 			"Ada <ada@example.org> now\nTopic\n\n* one\n* two\n* three\n\nCo-authored-by: Bo <bo@x>\nCo-authored-by: Cy <cy@x>\n",

@@ -156,7 +156,15 @@ for c in topic topic~1 topic~2; do git notes add -m "on $c" $c; done; git notes 
 			f, in := parted(t, script+config)
 			noteRefs := func() string { return f.git("for-each-ref", "--format=update %(refname) %(objectname)", "refs/notes") }
 			before := noteRefs()
+			// Unasked, those of "git notes" follow as if they had been asked for.
+			if name == "not asked for" {
+				f.git("config", "notes.rewriteRef", "refs/notes/commits")
+			}
 			done := sameAsRebase(t, f, in)
+			if name == "not asked for" {
+				f.git("config", "--unset", "notes.rewriteRef")
+				done = f.composes(in)
+			}
 			// The notes of each commit that is new and of the target's tip.
 			list := func(tip string) (all []string) {
 				for _, c := range strings.Fields(f.git("rev-list", tip, "^main~1")) {
@@ -178,7 +186,7 @@ for c in topic topic~1 topic~2; do git notes add -m "on $c" $c; done; git notes 
 			if diff := cmp.Diff(want, list(done.tip)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
-			if asked := name == "asked for"; asked == (before == noteRefs()) {
+			if asked := name != "switched off"; asked == (before == noteRefs()) {
 				t.Errorf("notes were written: %v", !asked)
 			}
 		})

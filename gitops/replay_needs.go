@@ -79,6 +79,13 @@ func (c *composer) readNeeds(ctx context.Context, needs *replayNeeds, rebase boo
 	needs.notes = needs.notes || slices.ContainsFunc(c.r.git.env, func(kv string) bool {
 		return strings.HasPrefix(kv, "GIT_NOTES_REWRITE_REF=")
 	})
+	if !needs.notes {
+		tip, err := c.r.openRefs(c.in.project.ID).lookup(ctx, commitNotes)
+		if err != nil {
+			return err
+		}
+		needs.notes = tip != ""
+	}
 	names := squashHooks
 	switch {
 	case rebase:

@@ -5,8 +5,16 @@ import (
 	"strings"
 )
 
+// commitNotes are the notes of "git notes", which follow without being asked
+// for: a setting that adds to those of the configuration.
+const (
+	commitNotes     = "refs/notes/commits"
+	rewriteNotesToo = "notes.rewriteRef=" + commitNotes
+)
+
 // copyNotes has the notes of rewritten commits follow them, as git rebase does
-// where notes.rewriteRef asks for it. It is for the time after the move. Where
+// where notes.rewriteRef names them, and those of "git notes" in any case,
+// unless notes.rewrite.rebase is false. It is for the time after the move. Where
 // it fails the commits are as they should be, without their notes.
 //
 // With again, which is for a copying that was interrupted, a new commit that
@@ -28,7 +36,7 @@ func (r *Repository) copyNotes(ctx context.Context, in composeInput, done compos
 		env = append(env, "GIT_NOTES_REWRITE_MODE=ignore")
 	}
 	_, err := r.git.run(ctx, command{
-		dir: gitDir, env: env, write: true, inherit: in.inherit,
+		dir: gitDir, env: env, write: true, inherit: in.inherit, config: []string{rewriteNotesToo},
 		args: []string{"notes", "copy", "--stdin", "--for-rewrite=rebase"}, stdin: strings.NewReader(lines.String()),
 	})
 	return failure("", "the notes of the commits could not be copied to the new ones; the commits are whole", "copy them with: git notes copy OLD NEW", err)
