@@ -15,7 +15,9 @@ type planning struct {
 	plan []Collected
 	// total is the disk use of the workspaces that stay; directories and
 	// workspaces are what may go for size, and pressed the workspaces that do.
-	total       int64
+	total int64
+	// bases are the branches that workspaces are built on.
+	bases       map[string]bool
 	directories []*keptDirectory
 	workspaces  []candidate
 	pressed     []Collected

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -79,8 +80,8 @@ const sizeFresh = time.Hour
 
 // Plan says what could go now and why, and changes nothing but the remembered
 // sizes. A workspace that is locked, pending, dirty or busy, of the default
-// branch, or in which nothing was ever committed and that isn't idle, is never
-// in it.
+// branch, whose branch is the base of another one, or in which nothing was ever
+// committed and that isn't idle, is never in it.
 func (c *Collector) Plan(ctx context.Context, o CollectOptions) ([]Collected, error) {
 	plan, err := c.plan(ctx, o)
 	return plan, within("gc", "", err)
@@ -108,6 +109,12 @@ func (c *Collector) plan(ctx context.Context, o CollectOptions) ([]Collected, er
 	rows, _, err := c.m.list(ctx, ListOptions{Project: o.Project})
 	if err != nil {
 		return nil, err
+	}
+	p.bases = make(map[string]bool)
+	for i := range rows {
+		if w := rows[i].Workspace; w != nil && strings.TrimPrefix(w.Base, "refs/heads/") != w.Branch {
+			p.bases[strings.TrimPrefix(w.Base, "refs/heads/")] = true
+		}
 	}
 	for i := range rows {
 		if err := p.row(ctx, &rows[i]); err != nil {
@@ -187,6 +194,9 @@ func (p *planning) row(ctx context.Context, row *Row) error {
 	}
 	if !row.Deletable || w.Provider == ProviderAdopted || row.State.LastActivity == nil {
 		return nil
+	}
+	if w.Branch != "" && w.BranchCreated && p.bases[w.Branch] {
+		return nil // its branch would go with it
 	}
 	since := *row.State.LastActivity
 	idle := p.now.Sub(since)

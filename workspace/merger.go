@@ -3,6 +3,7 @@ package workspace
 import (
 	"context"
 	"fmt"
+	"strings"
 )
 
 // Merger brings the commits of workspaces home. It is safe for concurrent use.
@@ -42,7 +43,8 @@ func (g *Merger) Preview(ctx context.Context, o MergeOptions) (Preview, error) {
 
 // Merge brings the workspace's commits to the target branch, as
 // [Merging].Merge says. Afterwards the workspace sits on the target's tip,
-// detached, and its branch is gone unless it was to be kept.
+// detached, and its branch is gone unless it was to be kept, or is the base of
+// another workspace, which is told in a warning.
 func (g *Merger) Merge(ctx context.Context, o MergeOptions) (Merged, error) {
 	return g.finish(ctx, "merge", o, g.git.Merge)
 }
@@ -111,6 +113,11 @@ func (g *Merger) finish(ctx context.Context, op string, o MergeOptions, merge fu
 	if err != nil {
 		return Merged{}, within(op, o.ThreadID, err)
 	}
+	stacked, err := g.m.stackedOn(ctx, req.Project, req.Workspace)
+	if err != nil {
+		return Merged{}, within(op, o.ThreadID, err)
+	}
+	req.KeepBranch = req.KeepBranch || len(stacked) > 0
 	merged, err := merge(ctx, req)
 	if err != nil {
 		// It may have finished an earlier one, whose process was killed.
@@ -122,10 +129,33 @@ func (g *Merger) finish(ctx context.Context, op string, o MergeOptions, merge fu
 	if o.Message != "" && merged.Strategy == StrategyRebase {
 		merged.Warnings = append(merged.Warnings, "the message was not used: a rebase keeps those of the commits; squash or merge makes a commit that has it")
 	}
+	if len(stacked) > 0 && merged.BranchKept && !o.KeepBranch {
+		merged.Warnings = append(merged.Warnings, fmt.Sprintf("the branch %s was kept: it is the base of %s, and what is merged there goes to it, not to %s, unless another target is named",
+			merged.Branch, joinShort(stacked, 3), merged.Target))
+	}
 	if err := g.m.recordMerge(ctx, req.Workspace, merged); err != nil {
 		merged.Warnings = append(merged.Warnings, fmt.Sprintf("the merge is done, but the record could not follow it: %s", messageOf(err)))
 	}
 	return merged, nil
+}
+
+// stackedOn names the other threads whose workspaces have the branch of this
+// one as their base.
+func (m *Manager) stackedOn(ctx context.Context, project Project, w Workspace) ([]string, error) {
+	if w.Branch == "" {
+		return nil, nil
+	}
+	rows, err := m.rowsOf(ctx, project)
+	if err != nil {
+		return nil, err
+	}
+	var threads []string
+	for _, other := range rows {
+		if other.ThreadID != w.ThreadID && other.Status != StatusError && strings.TrimPrefix(other.Base, "refs/heads/") == w.Branch {
+			threads = append(threads, "thread "+other.ThreadID)
+		}
+	}
+	return threads, nil
 }
 
 // ready returns a thread's workspace that can be worked in, and its project.

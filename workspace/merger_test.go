@@ -245,3 +245,46 @@ func TestContinuePausesAgain(t *testing.T) {
 		p.wantMerged(t, "1", merged)
 	}
 }
+
+// TestMergeKeepsTheBaseOfAnother merges a workspace on whose branch another one
+// is built: the branch stays, which is said, and the other can be merged.
+func TestMergeKeepsTheBaseOfAnother(t *testing.T) {
+	t.Parallel()
+	p := build(t, settings{})
+	g := p.merger()
+	first := p.create(t, "1")
+	work(t, first.Directory, "first", "1\n")
+	second := p.create(t, "2", base(first.Branch))
+	work(t, second.Directory, "second", "2\n")
+	work(t, p.project, "meanwhile", "1\n")
+	merged, err := g.Merge(t.Context(), workspace.MergeOptions{ThreadID: "1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !merged.BranchKept || len(merged.Warnings) != 1 || !strings.Contains(merged.Warnings[0], "base of thread 2") {
+		t.Errorf("merged: %+v", merged)
+	}
+	if got := git(t, p.project, "rev-parse", first.Branch); got != merged.SHA {
+		t.Errorf("the base is at %s, not %s", got, merged.SHA)
+	}
+	collector := workspace.NewCollector(p.Manager)
+	planned := func() string {
+		t.Helper()
+		plan, err := collector.Plan(t.Context(), workspace.CollectOptions{Project: p.project, Merged: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return lines(plan)
+	}
+	if got := planned(); got != "" {
+		t.Errorf("planned: %s", got)
+	}
+	merged, err = g.Merge(t.Context(), workspace.MergeOptions{ThreadID: "2"})
+	if err != nil || merged.Target != first.Branch || merged.Commits != 1 {
+		t.Errorf("merged: %+v, %v", merged, err)
+	}
+	// Nothing is built on that one.
+	if merged.BranchKept || len(merged.Warnings) > 0 {
+		t.Errorf("merged: %+v", merged)
+	}
+}
