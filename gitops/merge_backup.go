@@ -117,7 +117,7 @@ func (m *merging) keepWork(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	s := &snapshotter{r: m.r, p: m.req.Project, admin: m.at.gitDir, dir: m.at.top, head: head, inherit: m.inherit()}
+	s := &snapshotter{r: m.r, p: m.req.Project, admin: m.at.gitDir, dir: m.at.top, head: head, of: ofUndone, inherit: m.inherit()}
 	taken, err := s.take(ctx, look)
 	if err != nil {
 		return false, failure("", "what isn't committed in the workspace could not be kept; it was left as it is", "see what git says there", err)

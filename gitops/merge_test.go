@@ -262,6 +262,10 @@ func TestResolveContinueAbort(t *testing.T) {
 		before := l.world(false)
 		_, err := l.try(by(s), resolving)
 		wantPaused(t, err, "f")
+		both := map[bool]string{true: "the rebase of x onto main is paused", false: "the merge of x and main is paused"}[s == workspace.StrategyRebase]
+		if !strings.Contains(err.Error(), both) {
+			t.Errorf("told: %v", err)
+		}
 		_, again := l.try(by(s))
 		wantPaused(t, again, "f")
 		_, err = l.g.Continue(t.Context(), l.request())

@@ -247,7 +247,11 @@ func (m *merging) pausedError(ctx context.Context, stop *stopped, what string) e
 	}
 	c.Paused = true
 	c.Instructions = instructions(c, m.tip, m.onto)
-	message := fmt.Sprintf("the %s of %s and %s %s in %s", m.journal.Paused.operation(), m.what(), m.target, what, m.at.top)
+	both := "the merge of %s and %s"
+	if m.journal.Paused.operation() == opRebase {
+		both = "the rebase of %s onto %s"
+	}
+	message := fmt.Sprintf(both+" %s in %s", m.what(), m.target, what, m.at.top)
 	if len(stop.files) > 0 {
 		message += ": " + nameSome(stop.files)
 	}

@@ -256,7 +256,10 @@ func TestAbortKeepsWhatWasDone(t *testing.T) {
 		}
 	}
 	if len(kept) != 1 {
-		t.Errorf("the half-done work is kept as %q", kept)
+		t.Fatalf("the half-done work is kept as %q", kept)
+	}
+	if title := l.git("log", "-1", "--format=%s", kept[0]); title != "Snapshot of a working copy whose merge was undone" {
+		t.Errorf("it is called %q", title)
 	}
 }
 

@@ -1,6 +1,7 @@
 package gitops
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,6 +37,8 @@ type snapshotter struct {
 	// previous is a snapshot that this one takes the place of, "" for none.
 	previous string
 	inherit  []*os.File
+	// of says what working copy it is taken of, ofDeleted if empty.
+	of string
 	// exact is true where the snapshot must do without the directory.
 	exact bool
 	// lacks has a line for each thing that the snapshot can't hold.
@@ -216,13 +219,13 @@ func (s *snapshotter) writeTree(ctx context.Context) (string, error) {
 
 // commits writes the commits of the snapshot and returns the one that has all.
 func (s *snapshotter) commits(ctx context.Context, trees snapshotTrees) (string, snapshotMessage, error) {
-	m := snapshotMessage{Head: s.head, Tip: s.tip, Previous: s.previous}
+	m := snapshotMessage{Of: s.of, Head: s.head, Tip: s.tip, Previous: s.previous}
 	var err error
-	if m.Index, err = s.commitTree(ctx, trees.index, "Index of a deleted working copy\n", s.head); err != nil {
+	if m.Index, err = s.commitTree(ctx, trees.index, "Index of "+m.of()+"\n", s.head); err != nil {
 		return "", m, err
 	}
 	if trees.state != "" {
-		if m.State, err = s.commitTree(ctx, trees.state, "State of a deleted working copy\n"); err != nil {
+		if m.State, err = s.commitTree(ctx, trees.state, "State of "+m.of()+"\n"); err != nil {
 			return "", m, err
 		}
 	}
@@ -255,14 +258,23 @@ type snapshotMessage struct {
 	// State the rest, if any. Tip and Previous are kept besides. Work, the
 	// snapshot itself, isn't in the message.
 	Head, Index, State, Tip, Previous, Work string
+	// Of says what working copy it was taken of, ofDeleted if empty.
+	Of string
 }
 
-const snapshotSubject = "Snapshot of a deleted working copy"
+// What a snapshot is taken of, and what its message begins with.
+const (
+	ofDeleted      = "a deleted working copy"
+	ofUndone       = "a working copy whose merge was undone"
+	snapshotPrefix = "Snapshot of "
+)
+
+func (m snapshotMessage) of() string { return cmp.Or(m.Of, ofDeleted) }
 
 // String returns the message.
 func (m snapshotMessage) String() string {
 	var b strings.Builder
-	b.WriteString(snapshotSubject + "\n\n")
+	b.WriteString(snapshotPrefix + m.of() + "\n\n")
 	for _, part := range m.parts() {
 		if *part.id != "" {
 			fmt.Fprintf(&b, "%s: %s\n", part.name, *part.id)
@@ -288,7 +300,7 @@ func (r *Repository) readSnapshot(ctx context.Context, p workspace.Project, comm
 		return m, err
 	}
 	_, message, _ := strings.Cut(out, "\n\n")
-	body, ok := strings.CutPrefix(message, snapshotSubject+"\n")
+	body, ok := strings.CutPrefix(message, snapshotPrefix)
 	for line := range strings.Lines(body) {
 		name, id, _ := strings.Cut(strings.TrimSpace(line), ": ")
 		for _, part := range m.parts() {
