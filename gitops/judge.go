@@ -33,6 +33,8 @@ type verdict struct {
 	// submodules has a line for the commits of each submodule that are
 	// nowhere else.
 	submodules []string
+	// embedded has a line for what only an ignored repository within has.
+	embedded []string
 	// mount is true where the directory is a mount point itself.
 	mount bool
 }
@@ -57,7 +59,7 @@ type judge struct {
 func (r *Repository) judge(ctx context.Context, p workspace.Project, w workspace.Workspace, force bool) (verdict, error) {
 	w.Base = strings.TrimPrefix(w.Base, "refs/heads/")
 	j := &judge{r: r, project: p, w: w, force: force, v: verdict{directory: resolvedParent(w.Directory)}}
-	steps := []func(context.Context) error{j.whose, j.guarded, j.held, j.clean, j.submoduleCommits, j.branches, j.used, j.conclude}
+	steps := []func(context.Context) error{j.whose, j.guarded, j.held, j.clean, j.submoduleCommits, j.embedded, j.branches, j.used, j.conclude}
 	for _, step := range steps {
 		if err := step(ctx); err != nil {
 			return verdict{}, failure("remove", "whether the worktree can be removed could not be found out; nothing was removed", "see what git says, then try again", err)

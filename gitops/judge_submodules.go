@@ -71,14 +71,20 @@ func moduleDirs(root string) ([]string, error) {
 // unpublished returns the commits of a submodule's git directory that neither
 // its remotes, as far as is known, nor the main checkout's copy have.
 func (j *judge) unpublished(ctx context.Context, gitDir, copy string) ([]string, error) {
+	return j.onlyIn(ctx, gitDir, copy, []string{"rev-list", "--all", "--not", "--remotes"})
+}
+
+// onlyIn returns those of the commits that a command lists in a git directory
+// which a copy of it, "" for none, hasn't got.
+func (j *judge) onlyIn(ctx context.Context, gitDir, copy string, list []string) ([]string, error) {
 	out, err := j.r.git.line(ctx, command{
-		dir: gitDir, env: []string{"GIT_DIR=" + gitDir, "GIT_WORK_TREE=" + gitDir}, args: []string{"rev-list", "--all", "--not", "--remotes", "--"},
+		dir: gitDir, env: []string{"GIT_DIR=" + gitDir, "GIT_WORK_TREE=" + gitDir}, args: append(list, "--"),
 	})
 	if err != nil || out == "" {
 		return nil, err
 	}
 	commits := strings.Split(out, "\n")
-	if info, err := os.Stat(filepath.Join(copy, "objects")); err != nil || !info.IsDir() {
+	if info, err := os.Stat(filepath.Join(copy, "objects")); copy == "" || err != nil || !info.IsDir() {
 		return commits, nil
 	}
 	out, err = j.r.git.line(ctx, command{

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 	"unicode/utf8"
 
@@ -210,7 +211,7 @@ func (r *Repository) newSnapshotter(p workspace.Project, v verdict, inherit []*o
 	if v.branch != "" && v.tip != v.head {
 		s.tip = v.tip
 	}
-	for _, what := range v.submodules {
+	for _, what := range slices.Concat(v.submodules, v.embedded) {
 		s.lack("%s", what)
 	}
 	if v.missing {
