@@ -46,7 +46,7 @@ func (j *judge) object(rank int, code workspace.Code, hint, format string, args 
 }
 
 // conclude is nil if nothing is against the removal, and else all of it in one.
-func (j *judge) conclude(context.Context) error {
+func (j *judge) conclude(ctx context.Context) error {
 	if len(j.against) == 0 {
 		return nil
 	}
@@ -58,6 +58,18 @@ func (j *judge) conclude(context.Context) error {
 	}
 	all.Message = strings.Join(messages, "; ") + nothingRemoved
 	all.Hint += "; or force the delete: what is there is kept, and can be restored"
+	if lacks := j.lacks(ctx); len(lacks) > 0 {
+		all.Hint += "; but only as long as its directory is kept whole: " + strings.Join(lacks, ", ")
+	}
 	all.Option, all.Err = workspace.OptionForce, errors.Join(causes...)
 	return &all
+}
+
+// lacks has a line for each thing that a snapshot would lack.
+func (j *judge) lacks(ctx context.Context) []string {
+	s := j.r.newSnapshotter(j.project, j.v, nil)
+	if s.dir != "" && s.admin != "" {
+		s.collect(ctx, j.v.look)
+	}
+	return s.lacks
 }

@@ -61,7 +61,7 @@ func (p *planning) all() []Collected {
 		item := d.item
 		switch {
 		case d.whole != "":
-			item.Reason = d.whole
+			item.Reason, item.Lost = d.whole, d.t.Kept.Missing
 			whole = append(whole, item)
 		case d.thinned != "":
 			item.Kind, item.Reason, item.Folders, item.Size = CollectFolders, d.thinned, d.folders, d.thin

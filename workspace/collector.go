@@ -68,6 +68,9 @@ type Collected struct {
 	// Size is the disk use in bytes, -1 where it isn't known.
 	Size   int64
 	Reason string
+	// Lost has a line for each thing that goes for good with a
+	// CollectDirectory, because the snapshot lacks it.
+	Lost []string
 	// Done is true once it is gone; Err is why it isn't.
 	Done bool
 	Err  error
@@ -168,6 +171,7 @@ func (p *planning) expired(ctx context.Context, t *Trashed) error {
 		p.plan = append(p.plan, item)
 	case t.Kept.Directory == "":
 	case p.now.After(t.DirectoryUntil):
+		item.Lost = t.Kept.Missing
 		item.Kind, item.Reason = CollectDirectory, "its directory was kept until "+t.DirectoryUntil.Format(time.RFC3339)
 		p.plan = append(p.plan, item)
 	default:

@@ -60,6 +60,9 @@ func (a *app) deleted(d workspace.Deleted) string {
 		if !t.DirectoryUntil.IsZero() {
 			fmt.Fprintf(&b, "             with ignored files until %s\n", t.DirectoryUntil.Local().Format(time.DateTime))
 		}
+		for _, missing := range t.Kept.Missing {
+			b.WriteString(a.hang("  ! ", "not in the snapshot, and restored no longer than the ignored files: "+missing))
+		}
 	}
 	return b.String()
 }

@@ -95,6 +95,7 @@ type collectedJSON struct {
 	Folders   []string              `json:"folders,omitempty"`
 	Size      *int64                `json:"size,omitempty"`
 	Reason    string                `json:"reason"`
+	Lost      []string              `json:"lost,omitempty"`
 	Done      bool                  `json:"done"`
 	Error     string                `json:"error,omitempty"`
 }
@@ -102,7 +103,7 @@ type collectedJSON struct {
 func planOf(plan []workspace.Collected) map[string][]collectedJSON {
 	list := []collectedJSON{}
 	for _, p := range plan {
-		j := collectedJSON{Kind: p.Kind, ThreadID: p.ThreadID, TrashID: p.TrashID, Directory: p.Directory, Folders: p.Folders, Reason: p.Reason, Done: p.Done}
+		j := collectedJSON{Kind: p.Kind, ThreadID: p.ThreadID, TrashID: p.TrashID, Directory: p.Directory, Folders: p.Folders, Reason: p.Reason, Lost: p.Lost, Done: p.Done}
 		if p.Size >= 0 {
 			j.Size = &p.Size
 		}
@@ -129,6 +130,9 @@ func (a *app) plan(plan []workspace.Collected, applied bool) string {
 	t := table{{"THREAD", "WHAT", "SIZE", "WHY"}}
 	for _, p := range plan {
 		why := p.Reason
+		if len(p.Lost) > 0 {
+			why += "; lost with it: " + strings.Join(p.Lost, ", ")
+		}
 		if p.Err != nil {
 			why = "stays: " + errorOf(p.Err).Error.Message
 		}

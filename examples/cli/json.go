@@ -70,12 +70,19 @@ type deletedJSON struct {
 	Deleted bool `json:"deleted"`
 	// RestoreUntil is absent where nothing can be restored.
 	RestoreUntil string `json:"restore_until,omitempty"`
+	// WithoutSnapshot can be restored no longer than until DirectoryUntil; both
+	// are absent where the snapshot has all but ignored files.
+	DirectoryUntil  string   `json:"directory_until,omitempty"`
+	WithoutSnapshot []string `json:"missing_from_snapshot,omitempty"`
 }
 
 func deletedOf(d workspace.Deleted) deletedJSON {
 	j := deletedJSON{Deleted: true}
 	if d.Trashed != nil {
 		j.RestoreUntil = timeOf(d.Trashed.RestorableUntil)
+		if missing := d.Trashed.Kept.Missing; len(missing) > 0 {
+			j.DirectoryUntil, j.WithoutSnapshot = timeOf(d.Trashed.DirectoryUntil), missing
+		}
 	}
 	return j
 }
