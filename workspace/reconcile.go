@@ -179,20 +179,9 @@ func (m *Manager) reconcileRow(ctx context.Context, project Project, row Row, ro
 
 // resumed finishes a delete that was interrupted, if one was.
 func (m *Manager) resumed(ctx context.Context, project Project, w Workspace, act func(ActionKind, string, ...any)) bool {
-	provider, err := m.removerOf(w)
-	if err != nil {
+	found, err := m.resume(ctx, project, w)
+	if !found {
 		return false
-	}
-	restorer, ok := provider.(Restorer)
-	if !ok || w.Directory == "" {
-		return false
-	}
-	removed, found, err := restorer.Resume(ctx, RemoveRequest{Project: project, Workspace: w, TrashID: trashID(w), Progress: progress(nil)})
-	if err == nil && !found {
-		return false
-	}
-	if err == nil {
-		_, err = m.discard(ctx, project, w, removed)
 	}
 	if err != nil {
 		act(ActionFailed, "its delete was interrupted and could not be finished: %s", messageOf(err))

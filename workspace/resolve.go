@@ -78,7 +78,7 @@ func (m *Manager) inPlace(ctx context.Context, w Workspace) error {
 		e.Hint = "reconcile the project, or delete the record and create the workspace again"
 	case errors.Is(err, ErrNotFound):
 		e.Message = fmt.Sprintf("the directory of the workspace, %s, is gone", w.Directory)
-		e.Hint = "put it back, or reconcile if it was moved with git; if a delete was interrupted, delete it again, which finishes that, and create the workspace anew"
+		e.Hint = "put it back, or reconcile if it was moved with git; if a delete was interrupted, restore it, which finishes that and brings it back, or delete it again and create the workspace anew"
 	case errors.Is(err, ErrNotARepository):
 		e.Message = fmt.Sprintf("%s is no working copy of its own any more: %s", w.Directory, messageOf(err))
 		e.Hint = shown(HintOf(err), "repair it, or delete the record and create the workspace again")

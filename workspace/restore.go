@@ -22,13 +22,17 @@ type RestoreOptions struct {
 // directory is kept. Where the branch's name or the place is taken by now it
 // gets another, with a warning. Where the thread has a newer workspace the
 // code is already_exists; where nothing can be restored, not_found. A restore
-// that was interrupted is finished by calling it again.
+// that was interrupted is finished by calling it again, and a delete that was
+// interrupted is finished first.
 func (m *Manager) Restore(ctx context.Context, o RestoreOptions) (Workspace, error) {
 	w, err := m.restore(ctx, o)
 	return w, within("restore", o.ThreadID, err)
 }
 
 func (m *Manager) restore(ctx context.Context, o RestoreOptions) (Workspace, error) {
+	if err := m.finishDelete(ctx, o.ThreadID); err != nil {
+		return Workspace{}, err
+	}
 	t, err := m.trashed(ctx, o)
 	if err != nil {
 		return Workspace{}, err
@@ -83,6 +87,45 @@ func (m *Manager) restore(ctx context.Context, o RestoreOptions) (Workspace, err
 	return back, nil
 }
 
+// finishDelete finishes a delete of the thread's workspace that was
+// interrupted, if one was.
+func (m *Manager) finishDelete(ctx context.Context, threadID string) error {
+	w, err := m.cfg.Store.Workspace(ctx, threadID)
+	if errors.Is(err, ErrNotFound) {
+		return nil
+	}
+	if err != nil || w.Status != StatusReady || !absent(w.Directory) {
+		return err
+	}
+	project, err := m.projectOf(ctx, w)
+	if err != nil {
+		return m.projectGone(w, err, "restored")
+	}
+	_, err = m.resume(ctx, project, w)
+	if errors.Is(err, errLookAgain) {
+		return nil // somebody else has finished it
+	}
+	return err
+}
+
+// resume carries on a delete of w that was begun, and records it; found is
+// false where none was.
+func (m *Manager) resume(ctx context.Context, project Project, w Workspace) (found bool, err error) {
+	provider, err := m.removerOf(w)
+	if err != nil {
+		return false, nil //nolint:nilerr // nobody here could have begun it
+	}
+	restorer, ok := provider.(Restorer)
+	if !ok || w.Directory == "" {
+		return false, nil
+	}
+	removed, found, err := restorer.Resume(ctx, RemoveRequest{Project: project, Workspace: w, TrashID: trashID(w), Progress: progress(nil)})
+	if err == nil && found {
+		_, err = m.discard(ctx, project, w, removed)
+	}
+	return found || err != nil, err
+}
+
 // trashed returns what is to be restored.
 func (m *Manager) trashed(ctx context.Context, o RestoreOptions) (Trashed, error) {
 	all, err := m.cfg.Store.ListTrash(ctx, Query{ThreadID: o.ThreadID})
@@ -130,11 +173,22 @@ func free(rows []Workspace, dir, branch string) bool {
 	})
 }
 
-// Trash returns what can be restored of a project, newest first.
+// Trash returns what can be restored of a project, newest first. A delete that
+// was interrupted with its directory gone is finished first; where that can't
+// be done, the next delete or reconcile says why.
 func (m *Manager) Trash(ctx context.Context, projectDir string) ([]Trashed, error) {
 	project, err := m.cfg.Repository.Open(ctx, projectDir)
 	if err != nil {
 		return nil, within("trash", "", err)
+	}
+	rows, err := m.rowsOf(ctx, project)
+	if err != nil {
+		return nil, within("trash", "", err)
+	}
+	for _, w := range rows {
+		if w.Status == StatusReady && absent(w.Directory) {
+			_, _ = m.resume(ctx, project, w)
+		}
 	}
 	q, err := m.queryOf(ctx, project)
 	if err != nil {

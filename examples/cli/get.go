@@ -2,6 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
 	"time"
 
 	"github.com/threadtree/threadtree/workspace"
@@ -20,6 +24,9 @@ func (c *getCommand) Run(ctx context.Context, a *app) error {
 		w, err := m.Get(ctx, c.Thread)
 		if err != nil {
 			return err
+		}
+		if _, err := os.Lstat(w.Directory); w.Status == workspace.StatusReady && errors.Is(err, fs.ErrNotExist) && !a.opts.JSON {
+			_, _ = io.WriteString(a.err, a.hang("! ", "its directory is gone; if a delete was interrupted, restore brings it back, and reconcile finishes it"))
 		}
 		return a.showWorkspace(w)
 	})
