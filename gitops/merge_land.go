@@ -138,6 +138,7 @@ func (m *merging) landHeld(ctx context.Context, done composed, inPlace bool) (wo
 	m.did(stepTargetDone)
 	// It is done; what is left is carried through.
 	ctx = context.WithoutCancel(ctx)
+	m.warnOfUnpushed(ctx, done)
 	if moved.at != nil {
 		m.warnOfSubmodules(ctx, *moved.at, moved.changes)
 	}

@@ -116,3 +116,34 @@ func TestMergeSaysWhereASubmoduleIs(t *testing.T) {
 		t.Errorf("warnings: %q, want %q", merged.Warnings, want)
 	}
 }
+
+// TestUnpushedSubmoduleIsNamed by the preview and by the merge: what the target
+// names then nobody else could fetch.
+func TestUnpushedSubmoduleIsNamed(t *testing.T) {
+	t.Parallel()
+	perStrategy(t, func(t *testing.T, s workspace.Strategy) {
+		l := newMergeLab(t)
+		withSubmoduleIn(l)
+		l.commit(l.dir, "other", "main\n", "other")
+		sm := filepath.Join(l.x, "s m")
+		sha := l.commit(sm, "s", "3\n", "s3")
+		l.gitIn(l.x, "commit", "-qam", "newer submodule")
+		want := "nobody else can fetch the commit " + short(sha) + " of the submodule 's m', which isn't pushed: push it first, from " + sm
+		if p := l.preview(by(s)); !slices.Equal(p.Warnings, []string{want}) {
+			t.Errorf("the preview warns %q", p.Warnings)
+		}
+		merged, err := l.try(by(s))
+		if err != nil {
+			t.Fatal(detail(err))
+		}
+		if !slices.Contains(merged.Warnings, want) {
+			t.Errorf("the merge warns %q", merged.Warnings)
+		}
+		// Pushed, it is fine.
+		l.gitIn(sm, "push", "-q", "origin", "HEAD:refs/heads/more")
+		l.commit(l.x, "a", "1\n", "a")
+		if p := l.preview(by(s)); len(p.Warnings) > 0 {
+			t.Errorf("the preview warns %q", p.Warnings)
+		}
+	})
+}

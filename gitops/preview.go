@@ -141,6 +141,7 @@ func (v *previewing) take(ctx context.Context, done composed, command func(...st
 			v.p.Files, err = parseNumstat(numstat)
 		}
 		if err == nil {
+			v.p.Warnings = v.r.unpushedSubmodules(both, v.at.top, changes)
 			v.inTarget = v.foresee(both, done.tip, changes, stat.env)
 		}
 		return err

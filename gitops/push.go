@@ -46,16 +46,34 @@ func (v *Reviewer) push(ctx context.Context, req workspace.PushRequest) (workspa
 		Phase:   workspace.PhasePush,
 		Message: fmt.Sprintf("Pushing %s to %s", pushing.branch, pushing.remote),
 	})
+	pushing.lookForUnpushed(ctx)
 	if err := pushing.send(ctx); err != nil {
 		return workspace.Pushed{}, err
 	}
 	if err := pushing.follow(ctx); err != nil {
-		req.Progress(workspace.Event{
-			Phase: workspace.PhasePush, Warning: true,
-			Message: fmt.Sprintf("the branch is published, but was not set to follow %s/%s: %s", pushing.remote, pushing.branch, because(err)),
-		})
+		pushing.warn("the branch is published, but was not set to follow %s/%s: %s", pushing.remote, pushing.branch, because(err))
 	}
-	return workspace.Pushed{Remote: pushing.remote, Branch: pushing.branch, URL: pushing.url(ctx)}, nil
+	return workspace.Pushed{Remote: pushing.remote, Branch: pushing.branch, URL: pushing.url(ctx), Warnings: pushing.warnings}, nil
+}
+
+func (p *pushing) warn(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	p.warnings = append(p.warnings, text)
+	p.req.Progress(workspace.Event{Phase: workspace.PhasePush, Message: text, Warning: true})
+}
+
+// lookForUnpushed warns of submodules' commits that nobody else can fetch.
+func (p *pushing) lookForUnpushed(ctx context.Context) {
+	if p.parted.commit == "" {
+		return
+	}
+	changes, err := p.v.r.treeChanges(ctx, p.v.r.openRefs(p.req.Project.ID), p.parted.commit, p.at.Head)
+	if err != nil {
+		p.warn("whether all commits of submodules are pushed could not be found out: %s", because(err))
+	}
+	for _, line := range p.v.r.unpushedSubmodules(ctx, p.at.Directory, changes) {
+		p.warn("%s", line)
+	}
 }
 
 // pushing is one push.
@@ -73,7 +91,8 @@ type pushing struct {
 	// parted is zero where nothing is known of a base.
 	parted parting
 	// lease is the commit that may be replaced, "" for none.
-	lease string
+	lease    string
+	warnings []string
 }
 
 func (v *Reviewer) preparePush(ctx context.Context, req workspace.PushRequest) (*pushing, error) {

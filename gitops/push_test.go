@@ -3,6 +3,7 @@ package gitops
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -96,8 +97,8 @@ func TestPush(t *testing.T) {
 git config remote.origin.push '+refs/heads/*:refs/heads/*'; git config branch.w.remote origin; git config branch.w.merge refs/heads/main`)
 	before := h.refsOf(h.origin)
 	got := h.pushed(false)
-	if want := (workspace.Pushed{Remote: "origin", Branch: "w"}); got != want {
-		t.Errorf("%+v, want %+v", got, want)
+	if diff := cmp.Diff(workspace.Pushed{Remote: "origin", Branch: "w"}, got); diff != "" {
+		t.Error(diff)
 	}
 	if after := h.refsOf(h.origin); len(after) != len(before)+1 {
 		t.Errorf("the remote has now:\n%s", strings.Join(after, "\n"))
@@ -318,7 +319,10 @@ func TestPushChecksSubmodules(t *testing.T) {
 		t.Errorf("the submodule was pushed along: %s", out)
 	}
 	h.git("config", "push.recurseSubmodules", "no")
-	h.pushed(false)
+	want := "nobody else can fetch the commit " + short(sha) + " of the submodule lib, which isn't pushed: push it first, from " + h.path("w/lib")
+	if p, err := h.push(false); err != nil || !slices.Equal(p.Warnings, []string{want}) {
+		t.Errorf("warnings: %q, %v", p.Warnings, err)
+	}
 }
 
 // TestHostSquashes is the whole way of a team that merges on its host.

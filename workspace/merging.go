@@ -153,6 +153,8 @@ type Preview struct {
 	// Refusals say what besides a conflict stands in the way now, such as
 	// uncommitted changes.
 	Refusals []error
+	// Warnings are what a merge would bring that people should know before.
+	Warnings []string
 }
 
 // Conflict is what two sides changed differently. It is an error, found by
@@ -253,4 +255,6 @@ type Pushed struct {
 	// URL is where the host compares it or opens a request for it, "" for a
 	// host that isn't known.
 	URL string
+	// Warnings are what went less than well.
+	Warnings []string
 }

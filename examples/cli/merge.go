@@ -93,16 +93,20 @@ type mergedJSON struct {
 	Target  string `json:"target"`
 	Commits int    `json:"commits"`
 	SHA     string `json:"sha"`
+	// Warnings is absent where there are none.
+	Warnings []string `json:"warnings,omitempty"`
 }
 
 type previewJSON struct {
 	Clean     bool     `json:"clean"`
 	Commits   int      `json:"commits"`
 	Conflicts []string `json:"conflicts"`
+	// Warnings is absent where there are none.
+	Warnings []string `json:"warnings,omitempty"`
 }
 
 func previewOf(p workspace.Preview) previewJSON {
-	j := previewJSON{Clean: p.Clean, Commits: gains(p), Conflicts: []string{}}
+	j := previewJSON{Clean: p.Clean, Commits: gains(p), Conflicts: []string{}, Warnings: p.Warnings}
 	if p.Conflict != nil {
 		j.Conflicts = append(j.Conflicts, p.Conflict.Files...)
 	}
@@ -127,7 +131,7 @@ func (a *app) showMerged(merged workspace.Merged, err error) error {
 		return err
 	}
 	if a.opts.JSON {
-		return a.printJSON(mergedJSON{Branch: merged.Branch, Target: merged.Target, Commits: merged.Commits, SHA: merged.SHA})
+		return a.printJSON(mergedJSON{Branch: merged.Branch, Target: merged.Target, Commits: merged.Commits, SHA: merged.SHA, Warnings: merged.Warnings})
 	}
 	if a.opts.Quiet {
 		return a.print(merged.SHA + "\n")
@@ -193,6 +197,9 @@ func (a *app) preview(p workspace.Preview) string {
 	}
 	for _, refusal := range p.Refusals {
 		b.WriteString(a.hang("  ! ", errorOf(refusal).Error.Message))
+	}
+	for _, warning := range p.Warnings {
+		b.WriteString(a.hang("  ! ", warning))
 	}
 	return b.String()
 }

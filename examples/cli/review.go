@@ -181,9 +181,13 @@ func (c *pushCommand) Run(ctx context.Context, a *app) error {
 		}
 		switch {
 		case a.opts.JSON:
-			return a.printJSON(pushedJSON{Remote: p.Remote, Branch: p.Branch, URL: p.URL})
+			return a.printJSON(pushedJSON{Remote: p.Remote, Branch: p.Branch, URL: p.URL, Warnings: p.Warnings})
 		case !a.opts.Quiet:
-			err = a.print(fmt.Sprintf("Pushed %s to %s\n", visible(p.Branch), visible(p.Remote)))
+			text := fmt.Sprintf("Pushed %s to %s\n", visible(p.Branch), visible(p.Remote))
+			for _, warning := range p.Warnings {
+				text += a.hang("  ! ", warning)
+			}
+			err = a.print(text)
 		}
 		if err == nil && p.URL != "" {
 			err = a.print(p.URL + "\n")

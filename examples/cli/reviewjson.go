@@ -58,4 +58,6 @@ type pushedJSON struct {
 	Branch string `json:"branch"`
 	// URL is "" for a host that isn't known.
 	URL string `json:"url"`
+	// Warnings is absent where there are none.
+	Warnings []string `json:"warnings,omitempty"`
 }
