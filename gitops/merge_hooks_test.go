@@ -119,11 +119,44 @@ func TestMergeHooksOfTheRepository(t *testing.T) {
 		l.gitIn(l.x, "commit", "-q", "-m", "hooks")
 		ahead(l)
 		l.git("config", "core.hooksPath", ".hooks")
-		l.merge(by(workspace.StrategySquash))
+		merged, err := l.try(by(workspace.StrategySquash))
+		if err != nil {
+			t.Fatal(detail(err))
+		}
+		if skipped := slices.Contains(merged.SkippedHooks, "commit-msg"); skipped == allowed {
+			t.Errorf("allowed: %v, skipped: %v", allowed, skipped)
+		}
 		if ran := strings.Contains(l.git("log", "-1", "--format=%B", "main"), "Checked: yes"); ran != allowed {
 			t.Errorf("allowed: %v, ran: %v", allowed, ran)
 		}
 	}
+}
+
+// TestMergeNamesSkippedHooks that git would have run, and no others.
+func TestMergeNamesSkippedHooks(t *testing.T) {
+	t.Parallel()
+	want := map[workspace.Strategy]string{
+		workspace.StrategyRebase: "post-commit", workspace.StrategySquash: "pre-commit, commit-msg, post-commit", workspace.StrategyMerge: "commit-msg",
+	}
+	perStrategy(t, func(t *testing.T, s workspace.Strategy) {
+		l := newMergeLab(t)
+		for _, name := range []string{"pre-commit", "commit-msg", "post-commit", "pre-push"} {
+			l.executable(filepath.Join(l.x, ".husky", name), "#!/bin/sh\nexit 1\n")
+		}
+		l.write(filepath.Join(l.x, ".husky", "prepare-commit-msg"), "not executable\n")
+		l.gitIn(l.x, "add", ".husky")
+		l.gitIn(l.x, "commit", "-q", "-m", "hooks")
+		ahead(l)
+		l.git("config", "core.hooksPath", ".husky")
+		merged, err := l.try(by(s))
+		if err != nil {
+			t.Fatal(detail(err))
+		}
+		warning := "the repository's own hooks were not run: " + want[s] + ": they need the permission for set-up"
+		if strings.Join(merged.SkippedHooks, ", ") != want[s] || !slices.Equal(merged.Warnings, []string{warning}) {
+			t.Errorf("skipped %q, warnings %q", merged.SkippedHooks, merged.Warnings)
+		}
+	})
 }
 
 // TestMergeSigns has commits signed where that is asked for, or refuses.

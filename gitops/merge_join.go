@@ -19,9 +19,6 @@ func (m *merging) byGit(ctx context.Context, done composed) (composed, error) {
 		return composed{}, err
 	}
 	m.tell(workspace.PhaseRebase, "git has to do it: %s", done.needsGit)
-	if m.set.hooksInTree && !m.g.o.RepositoryHooks {
-		m.warn(workspace.PhaseHooks, "the repository's own hooks were not run: they need the permission for set-up")
-	}
 	m.journal = m.begun(mergeWorking)
 	if err := m.journal.write(m.at.gitDir); err != nil {
 		return composed{}, err

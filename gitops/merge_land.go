@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/threadtree/threadtree/workspace"
 )
@@ -57,6 +58,12 @@ func (m *merging) land(ctx context.Context, done composed) (workspace.Merged, er
 	// The hooks of the target's move may call git or us: no lock is held.
 	for _, warning := range m.r.afterAdvance(ctx, m.req.Project, m.advanceInput(done, nil), moved.at) {
 		m.warn(workspace.PhaseHooks, "%s", warning)
+	}
+	if !done.fastForward || m.resolved {
+		merged.SkippedHooks = m.skippedHooks()
+	}
+	if len(merged.SkippedHooks) > 0 {
+		m.warn(workspace.PhaseHooks, "the repository's own hooks were not run: %s: they need the permission for set-up", strings.Join(merged.SkippedHooks, ", "))
 	}
 	merged.Warnings = m.warnings
 	m.tell(workspace.PhaseDone, "Merged %s into %s at %s", m.what(), m.target, short(merged.SHA))

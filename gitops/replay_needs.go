@@ -39,6 +39,17 @@ var (
 	squashHooks = []string{"pre-commit", "prepare-commit-msg", "commit-msg", "post-commit"}
 )
 
+// hooksOf names the hooks that git runs where it does it itself.
+func hooksOf(s workspace.Strategy) []string {
+	switch s {
+	case workspace.StrategyMerge:
+		return mergeHooks
+	case workspace.StrategySquash:
+		return squashHooks
+	}
+	return rebaseHooks
+}
+
 // findNeeds asks git for what it would ask itself, all at once.
 func (c *composer) findNeeds(ctx context.Context, rebase bool) (replayNeeds, error) {
 	var needs replayNeeds
@@ -86,12 +97,9 @@ func (c *composer) readNeeds(ctx context.Context, needs *replayNeeds, rebase boo
 		}
 		needs.notes = tip != ""
 	}
-	names := squashHooks
-	switch {
-	case rebase:
+	names := hooksOf(c.in.strategy)
+	if rebase {
 		names = rebaseHooks
-	case c.in.strategy == workspace.StrategyMerge:
-		names = mergeHooks
 	}
 	needs.hooks, err = c.hooks(ctx, config, names)
 	return err
@@ -108,12 +116,32 @@ func (c *composer) hooks(ctx context.Context, config *repoConfig, names []string
 	}
 	var found []string
 	for _, name := range names {
-		info, err := os.Stat(filepath.Join(set.hooks, name))
-		if err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o111 != 0 {
+		if runnable(filepath.Join(set.hooks, name)) {
 			found = append(found, name)
 		}
 	}
 	return found, nil
+}
+
+// runnable reports whether git would run the file as a hook.
+func runnable(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o111 != 0
+}
+
+// skippedHooks returns those hooks that git would run for the new commits, and
+// that may not run because the repository brings them.
+func (m *merging) skippedHooks() []string {
+	if m.g.o.RepositoryHooks {
+		return nil
+	}
+	var skipped []string
+	for _, name := range hooksOf(m.strategy) {
+		if path, inTree := m.set.hookOf(m.req.Project, m.at, name); inTree && runnable(path) {
+			skipped = append(skipped, name)
+		}
+	}
+	return skipped
 }
 
 // identity asks git who the user is.

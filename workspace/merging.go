@@ -109,6 +109,9 @@ type Merged struct {
 	Strategy    Strategy
 	// Backups are the refs that keep both tips as they were before.
 	Backups []string
+	// SkippedHooks are those that git would have run for the new commits, had
+	// it been allowed to run code that the repository brings.
+	SkippedHooks []string
 	// Warnings are what went less than well.
 	Warnings []string
 }

@@ -17,7 +17,7 @@ type previewCommand struct {
 
 // Run says what a merge would do.
 func (c *previewCommand) Run(ctx context.Context, a *app) error {
-	return a.merging(ctx, c.Thread, func(g *workspace.Merger) error {
+	return a.merging(ctx, c.Thread, false, func(g *workspace.Merger) error {
 		p, err := g.Preview(ctx, workspace.MergeOptions{ThreadID: c.Thread, Target: c.Target})
 		if err != nil {
 			return err
@@ -36,6 +36,7 @@ type mergeCommand struct {
 	Message    string `name:"message" placeholder:"M" help:"The message of the commit that a squash or a merge makes."`
 	Resolve    bool   `name:"resolve" help:"Leave a conflict paused in the workspace, to be resolved there."`
 	KeepBranch bool   `name:"keep-branch" help:"Keep the workspace's branch."`
+	Setup      bool   `name:"setup" help:"Run also the hooks that lie in the repository itself (core.hooksPath). This is code of the repository's."`
 }
 
 // Run brings the commits home.
@@ -43,7 +44,7 @@ func (c *mergeCommand) Run(ctx context.Context, a *app) error {
 	if c.Message != "" && c.Strategy == string(workspace.StrategyRebase) {
 		return &usageError{"--message is for --strategy squash or merge: a rebase keeps the messages of the commits"}
 	}
-	return a.merging(ctx, c.Thread, func(g *workspace.Merger) error {
+	return a.merging(ctx, c.Thread, c.Setup, func(g *workspace.Merger) error {
 		merged, err := g.Merge(ctx, workspace.MergeOptions{
 			ThreadID: c.Thread, Target: c.Target, Strategy: workspace.Strategy(c.Strategy), Message: c.Message,
 			Resolve: c.Resolve, KeepBranch: c.KeepBranch, Progress: a.progress(),
@@ -54,11 +55,12 @@ func (c *mergeCommand) Run(ctx context.Context, a *app) error {
 
 type continueCommand struct {
 	Thread string `name:"thread" required:"" placeholder:"ID" help:"The chat thread."`
+	Setup  bool   `name:"setup" help:"Run also the hooks that lie in the repository itself (core.hooksPath). This is code of the repository's."`
 }
 
 // Run finishes a paused merge.
 func (c *continueCommand) Run(ctx context.Context, a *app) error {
-	return a.merging(ctx, c.Thread, func(g *workspace.Merger) error {
+	return a.merging(ctx, c.Thread, c.Setup, func(g *workspace.Merger) error {
 		merged, err := g.Continue(ctx, workspace.MergeOptions{ThreadID: c.Thread, Progress: a.progress()})
 		return a.showMerged(merged, err)
 	})
@@ -70,7 +72,7 @@ type abortCommand struct {
 
 // Run undoes a paused merge.
 func (c *abortCommand) Run(ctx context.Context, a *app) error {
-	return a.merging(ctx, c.Thread, func(g *workspace.Merger) error {
+	return a.merging(ctx, c.Thread, false, func(g *workspace.Merger) error {
 		w, err := g.Abort(ctx, workspace.MergeOptions{ThreadID: c.Thread, Progress: a.progress()})
 		if err != nil {
 			return err
@@ -79,12 +81,12 @@ func (c *abortCommand) Run(ctx context.Context, a *app) error {
 	})
 }
 
-func (a *app) merging(ctx context.Context, thread string, f func(*workspace.Merger) error) error {
+func (a *app) merging(ctx context.Context, thread string, setup bool, f func(*workspace.Merger) error) error {
 	if err := workspace.CheckThreadID(thread); err != nil {
 		return err
 	}
 	return a.withGit(ctx, func(m *workspace.Manager, r *gitops.Repository) error {
-		return f(workspace.NewMerger(m, gitops.NewMerger(r, gitops.MergeOptions{})))
+		return f(workspace.NewMerger(m, gitops.NewMerger(r, gitops.MergeOptions{RepositoryHooks: setup})))
 	})
 }
 
@@ -153,6 +155,9 @@ func (a *app) merged(m workspace.Merged) string {
 	}
 	for _, warning := range m.Warnings {
 		b.WriteString(a.hang("  ! ", warning))
+	}
+	if len(m.SkippedHooks) > 0 {
+		b.WriteString(a.hang("  → ", "merge and continue run these hooks with --setup"))
 	}
 	return b.String()
 }
