@@ -132,7 +132,7 @@ func movable(branch string, at []checkout) error {
 		return &workspace.Error{
 			Code:    workspace.ErrBranchCheckedOut,
 			Message: fmt.Sprintf("the branch %s is checked out in %s, which is missing or was moved; nothing was changed", branch, c.top),
-			Hint:    "bring the directory back, or have git forget it: git worktree prune",
+			Hint:    bringBack(c.top),
 		}
 	}
 	return nil
@@ -145,4 +145,14 @@ func busyCheckout(branch string, c checkout) error {
 		Message: fmt.Sprintf("a %s is under way in %s, which has the branch %s; nothing was changed", c.operation, c.name(), branch),
 		Hint:    fmt.Sprintf("finish the %s or abort it first", c.operation),
 	}
+}
+
+// bringBack is the hint for a worktree whose directory is missing. To prune
+// would drop the index and the operation of every other that is missing, such
+// as one on a disk that isn't mounted.
+func bringBack(directory string) string {
+	if directory == "" {
+		return "bring the directory back"
+	}
+	return "bring the directory back, or, if it is lost, have git forget this one worktree: git worktree remove --force " + quoted(directory)
 }

@@ -110,7 +110,7 @@ func (m *move) settle(ctx context.Context) (string, error) {
 	if m.at.gone || m.at.top == "" {
 		return "", &workspace.Error{
 			Code: workspace.ErrNotFound, Message: what + " can't be settled: the directory is missing or was moved",
-			Hint: "bring the directory back, or have git forget it: git worktree prune",
+			Hint: bringBack(m.at.top),
 		}
 	}
 	// Somebody may have removed the lock, as git's message about it suggests.

@@ -83,7 +83,7 @@ func (g *Merger) recoverMerge(ctx context.Context, p workspace.Project, lock *re
 	m.resume(j.Now)
 	if e.directory == "" || resolveExisting(gitDirOf(e.directory)) != resolveExisting(e.path) {
 		return "", &workspace.Error{
-			Code: workspace.ErrNotReady, Hint: "bring the directory back, or have git forget it: git worktree prune",
+			Code: workspace.ErrNotReady, Hint: bringBack(e.directory),
 			Message: fmt.Sprintf("an interrupted merge of %s can't be settled: the directory is missing or was moved", e.directory),
 		}
 	}

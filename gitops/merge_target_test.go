@@ -1,6 +1,7 @@
 package gitops
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -208,4 +209,32 @@ func TestMergeKeepsWhoAndWhen(t *testing.T) {
 	if got := l.git("log", "-1", "--format=%s", "main"); got != "My own words" {
 		t.Errorf("the subject is %q", got)
 	}
+}
+
+// TestHintForgetsOneWorktree wants the command of the hint to free the branch,
+// and to leave another worktree that is missing alone.
+func TestHintForgetsOneWorktree(t *testing.T) {
+	t.Parallel()
+	l := newMergeLab(t)
+	ahead(l)
+	l.git("checkout", "-q", "--detach")
+	for _, name := range []string{"the main", "away"} {
+		l.git("worktree", "add", "-q", "--detach", l.path(name))
+	}
+	l.gitIn(l.path("the main"), "switch", "-q", "main")
+	if err := errors.Join(os.RemoveAll(l.path("the main")), os.Rename(l.path("away"), l.path("unmounted"))); err != nil {
+		t.Fatal(err)
+	}
+	_, err := l.try()
+	e := wantCode(t, err, workspace.ErrBranchCheckedOut)
+	_, command, ok := strings.Cut(e.Hint, "one worktree: ")
+	if !ok {
+		t.Fatalf("hint: %s", e.Hint)
+	}
+	l.sh(command)
+	l.merge()
+	if err := os.Rename(l.path("unmounted"), l.path("away")); err != nil {
+		t.Fatal(err)
+	}
+	l.gitIn(l.path("away"), "status")
 }
