@@ -45,7 +45,7 @@ func (e *GitError) Error() string {
 	if e.Err != nil && e.ExitCode < 0 {
 		return what + ": " + e.Err.Error()
 	}
-	if line := complaint(e.Stderr); line != "" {
+	if line := e.complaint(); line != "" {
 		return what + ": " + line
 	}
 	return fmt.Sprintf("%s: exit code %d", what, e.ExitCode)
@@ -303,7 +303,7 @@ func failure(op, message, hint string, err error) error {
 		code = workspace.ErrPermissionDenied
 	}
 	if g, ok := errors.AsType[*GitError](err); ok && g.Err == nil {
-		if line := complaint(g.Stderr); line != "" {
+		if line := g.complaint(); line != "" {
 			message += ": git says: " + line
 		}
 	} else if code == workspace.ErrGitFailed || code == workspace.ErrPermissionDenied {
