@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 
 	"golang.org/x/sync/errgroup"
@@ -61,6 +62,11 @@ func (v *previewing) preview(ctx context.Context) error {
 			return err
 		}
 		v.p.Refusals = append(v.p.Refusals, err)
+		if v.p.Commits == nil {
+			if err := v.listCommits(ctx); err != nil {
+				return err
+			}
+		}
 	}
 	for _, stands := range []error{v.clean, v.inWorkspace, v.inTarget} {
 		switch {
@@ -97,10 +103,23 @@ func (v *previewing) stopped(ctx context.Context, stop error) error {
 	v.p.Refusals = append(v.p.Refusals, stop)
 	if c, ok := errors.AsType[*workspace.Conflict](stop); ok {
 		v.p.Conflict = c
+		if err := v.listCommits(ctx); err != nil {
+			return err
+		}
 	} else if err := v.lookAtTarget(ctx); err != nil {
 		return err
 	}
 	v.head()
+	return nil
+}
+
+// listCommits finds the commits where nothing was composed that would tell.
+func (v *previewing) listCommits(ctx context.Context) error {
+	commits, err := v.r.commitInfos(ctx, v.refs, math.MaxInt32, "--no-merges", "--topo-order", "--reverse", v.tip, "^"+v.onto, "--")
+	if err != nil {
+		return failure("", "the commits of "+v.what()+" can't be listed", "see what git says in the repository", err)
+	}
+	v.p.Commits = commits
 	return nil
 }
 

@@ -105,11 +105,52 @@ type actionsJSON struct {
 
 type errorJSON struct {
 	Error struct {
-		Code    workspace.Code `json:"code"`
-		Message string         `json:"message"`
-		Hint    string         `json:"hint"`
-		Files   []string       `json:"files"`
+		refusalJSON
+		*conflictJSON
 	} `json:"error"`
+}
+
+// refusalJSON is why something was refused.
+type refusalJSON struct {
+	Code    workspace.Code `json:"code"`
+	Message string         `json:"message"`
+	Hint    string         `json:"hint"`
+	Files   []string       `json:"files"`
+}
+
+// conflictJSON is what an error has besides where it is a conflict.
+type conflictJSON struct {
+	Branch string `json:"branch"`
+	Target string `json:"target"`
+	// Ours are the commits of the branch that touch the files, Theirs those of
+	// the target, newest first.
+	Ours         []commitJSON `json:"ours"`
+	Theirs       []commitJSON `json:"theirs"`
+	Paused       bool         `json:"paused"`
+	Directory    string       `json:"directory"`
+	Instructions string       `json:"instructions"`
+}
+
+type commitJSON struct {
+	SHA     string `json:"sha"`
+	Subject string `json:"subject"`
+	Author  string `json:"author"`
+	When    string `json:"when"`
+}
+
+func conflictOf(c *workspace.Conflict) *conflictJSON {
+	return &conflictJSON{
+		Branch: c.Branch, Target: c.Target, Ours: commitsOf(c.Ours), Theirs: commitsOf(c.Theirs),
+		Paused: c.Paused, Directory: c.Directory, Instructions: c.Instructions,
+	}
+}
+
+func commitsOf(commits []workspace.CommitInfo) []commitJSON {
+	list := []commitJSON{}
+	for _, c := range commits {
+		list = append(list, commitJSON{SHA: c.SHA, Subject: c.Subject, Author: c.Author, When: timeOf(c.When)})
+	}
+	return list
 }
 
 func (a *app) printJSON(v any) error { return unwritten(encode(a.out, v)) }
@@ -204,6 +245,9 @@ func errorOf(err error) errorJSON {
 			j.Error.Message = e.Message
 		}
 		j.Error.Files = append(j.Error.Files, e.Files...)
+	}
+	if c, ok := errors.AsType[*workspace.Conflict](err); ok {
+		j.Error.conflictJSON = conflictOf(c)
 	}
 	return j
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/threadtree/threadtree/gitops"
@@ -11,14 +12,15 @@ import (
 )
 
 type previewCommand struct {
-	Thread string `name:"thread" required:"" placeholder:"ID" help:"The chat thread."`
-	Target string `name:"target" placeholder:"B" help:"The branch to merge into. Default: the workspace's base, or the default branch"`
+	Thread   string `name:"thread" required:"" placeholder:"ID" help:"The chat thread."`
+	Target   string `name:"target" placeholder:"B" help:"The branch to merge into. Default: the workspace's base, or the default branch"`
+	Strategy string `name:"strategy" placeholder:"HOW" enum:"rebase,squash,merge" default:"rebase" help:"How it would be merged: rebase, squash or merge. Default: rebase"`
 }
 
 // Run says what a merge would do.
 func (c *previewCommand) Run(ctx context.Context, a *app) error {
 	return a.merging(ctx, c.Thread, false, func(g *workspace.Merger) error {
-		p, err := g.Preview(ctx, workspace.MergeOptions{ThreadID: c.Thread, Target: c.Target})
+		p, err := g.Preview(ctx, workspace.MergeOptions{ThreadID: c.Thread, Target: c.Target, Strategy: workspace.Strategy(c.Strategy)})
 		if err != nil {
 			return err
 		}
@@ -103,14 +105,22 @@ type previewJSON struct {
 	Clean     bool     `json:"clean"`
 	Commits   int      `json:"commits"`
 	Conflicts []string `json:"conflicts"`
+	// Refusals say what besides a conflict stands in the way.
+	Refusals []refusalJSON `json:"refusals"`
+	// Conflict is absent where there is none.
+	Conflict *conflictJSON `json:"conflict,omitempty"`
 	// Warnings is absent where there are none.
 	Warnings []string `json:"warnings,omitempty"`
 }
 
 func previewOf(p workspace.Preview) previewJSON {
-	j := previewJSON{Clean: p.Clean, Commits: gains(p), Conflicts: []string{}, Warnings: p.Warnings}
+	j := previewJSON{Clean: p.Clean, Commits: gains(p), Conflicts: []string{}, Refusals: []refusalJSON{}, Warnings: p.Warnings}
 	if p.Conflict != nil {
 		j.Conflicts = append(j.Conflicts, p.Conflict.Files...)
+		j.Conflict = conflictOf(p.Conflict)
+	}
+	for _, refusal := range p.Refusals {
+		j.Refusals = append(j.Refusals, errorOf(refusal).Error.refusalJSON)
 	}
 	return j
 }
@@ -188,11 +198,7 @@ func (a *app) preview(p workspace.Preview) string {
 	case p.FastForward:
 		verdict = "fast-forwards"
 	}
-	counts := counted(gains(p), "commit")
-	if p.Conflict == nil {
-		counts += ", " + counted(len(p.Files), "file")
-	}
-	fmt.Fprintf(&b, "%s into %s: %s (%s)\n", visible(shownBranch(p.Branch)), visible(p.Target), verdict, counts)
+	fmt.Fprintf(&b, "%s into %s: %s%s\n", visible(shownBranch(p.Branch)), visible(p.Target), verdict, bracketed("", amountOf(p)))
 	for _, c := range p.Commits {
 		fmt.Fprintf(&b, "  %s %s\n", short(c.SHA), visible(c.Subject))
 	}
@@ -207,6 +213,18 @@ func (a *app) preview(p workspace.Preview) string {
 		b.WriteString(a.hang("  ! ", warning))
 	}
 	return b.String()
+}
+
+// amountOf says how much would be merged, as far as that is known.
+func amountOf(p workspace.Preview) string {
+	nothing := slices.ContainsFunc(p.Refusals, func(err error) bool { return errors.Is(err, workspace.ErrNothingToMerge) })
+	switch {
+	case gains(p) == 0 && !nothing && !p.Clean:
+		return ""
+	case len(p.Files) == 0 && !nothing && !p.Clean:
+		return counted(gains(p), "commit")
+	}
+	return counted(gains(p), "commit") + ", " + counted(len(p.Files), "file")
 }
 
 // changes lists changed files with their lines.
@@ -249,6 +267,9 @@ func (a *app) conflict(c *workspace.Conflict) string {
 	side(c.Target, c.Theirs)
 	if c.Paused {
 		fmt.Fprintf(&b, "Paused in %s\n", a.path(c.Directory))
+	}
+	if c.Instructions != "" {
+		b.WriteString(a.hang("→ ", "instructions for an agent, with both sides: the same command with --json has them"))
 	}
 	return b.String()
 }

@@ -94,6 +94,7 @@ func cmdRefused(ts *testscript.TestScript, neg bool, args []string) {
 			Message *string   `json:"message"`
 			Hint    *string   `json:"hint"`
 			Files   *[]string `json:"files"`
+			conflictJSON
 		} `json:"error"`
 	}
 	d := json.NewDecoder(strings.NewReader(ts.ReadFile("stderr")))
@@ -109,6 +110,9 @@ func cmdRefused(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if *e.Error.Message == "" || *e.Error.Hint == "" {
 		ts.Fatalf("an error without a message or a hint: %s", ts.ReadFile("stderr"))
+	}
+	if has, want := e.Error.Instructions != "", strings.HasSuffix(*e.Error.Code, "_conflict"); has != want {
+		ts.Fatalf("instructions are there: %v, for %s", has, *e.Error.Code)
 	}
 	if d.More() {
 		ts.Fatalf("more than an error on standard error: %s", ts.ReadFile("stderr"))
