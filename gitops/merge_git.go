@@ -44,6 +44,9 @@ type stopped struct {
 	// marked are those of the files that were added with conflict markers left
 	// in them.
 	marked []string
+	// edited are those of the files that have no markers any more, and were
+	// not added.
+	edited []string
 	commit workspace.CommitInfo
 }
 

@@ -265,10 +265,14 @@ func (s *stopped) hint() string {
 	switch {
 	case len(s.files) == 0:
 		return "all files are resolved: continue, or abort"
+	case len(s.edited) == len(s.files):
+		return "no conflict markers are left in them, only git add is missing: git add each file, then continue, or abort"
 	case len(s.marked) == len(s.files):
 		return "these were added with conflict markers left in them: take the markers out, add them once more and continue, or abort"
 	case len(s.marked) > 0:
 		return "resolve it there (git add each file, then continue), or abort; added already, but with conflict markers left: " + nameSome(s.marked)
+	case len(s.edited) > 0:
+		return "resolve it there (git add each file, then continue), or abort; no markers are left, only git add is missing in: " + nameSome(s.edited)
 	}
 	return "resolve it there (git add each file, then continue), or abort"
 }
@@ -283,6 +287,7 @@ func (m *merging) unresolved(ctx context.Context) (*stopped, error) {
 	if stop == nil {
 		stop = &stopped{}
 	}
+	stop.edited = m.edited(ctx, stop.files)
 	added, err := m.listFiles(ctx, "--resolve-undo")
 	if err != nil {
 		return nil, err
