@@ -46,6 +46,7 @@ func (v *Reviewer) push(ctx context.Context, req workspace.PushRequest) (workspa
 		Phase:   workspace.PhasePush,
 		Message: fmt.Sprintf("Pushing %s to %s", pushing.branch, pushing.remote),
 	})
+	pushing.lookForUncommitted(ctx)
 	pushing.lookForUnpushed(ctx)
 	if err := pushing.send(ctx); err != nil {
 		return workspace.Pushed{}, err
@@ -53,13 +54,26 @@ func (v *Reviewer) push(ctx context.Context, req workspace.PushRequest) (workspa
 	if err := pushing.follow(ctx); err != nil {
 		pushing.warn("the branch is published, but was not set to follow %s/%s: %s", pushing.remote, pushing.branch, because(err))
 	}
-	return workspace.Pushed{Remote: pushing.remote, Branch: pushing.branch, URL: pushing.url(ctx), Warnings: pushing.warnings}, nil
+	return workspace.Pushed{Remote: pushing.remote, Branch: pushing.branch, URL: pushing.url(ctx), UpToDate: pushing.upToDate, Warnings: pushing.warnings}, nil
 }
 
 func (p *pushing) warn(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	p.warnings = append(p.warnings, text)
 	p.req.Progress(workspace.Event{Phase: workspace.PhasePush, Message: text, Warning: true})
+}
+
+// lookForUncommitted warns of work that isn't in what is pushed.
+func (p *pushing) lookForUncommitted(ctx context.Context) {
+	report, err := p.v.r.status(ctx, p.at.gitDir, p.at.Directory, "all")
+	switch n := len(report.changes); {
+	case err != nil:
+		p.warn("whether all work is committed could not be found out: %s", because(err))
+	case n == 1:
+		p.warn("1 file isn't committed, and not pushed: %s", report.changes[0].path)
+	case n > 1:
+		p.warn("%d files aren't committed, and not pushed", n)
+	}
 }
 
 // lookForUnpushed warns of submodules' commits that nobody else can fetch.
@@ -92,6 +106,7 @@ type pushing struct {
 	parted parting
 	// lease is the commit that may be replaced, "" for none.
 	lease    string
+	upToDate bool
 	warnings []string
 }
 
@@ -190,6 +205,7 @@ func (p *pushing) send(ctx context.Context) error {
 	cmd.write, cmd.progress = true, &remoteWords{tell: p.req.Progress}
 	out, err := p.v.r.git.run(ctx, cmd)
 	if err == nil {
+		p.upToDate = strings.HasPrefix(string(out), "=\t") || strings.Contains(string(out), "\n=\t")
 		return nil
 	}
 	return p.explain(ctx, out, err)

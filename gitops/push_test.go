@@ -208,6 +208,28 @@ git symbolic-ref -d refs/remotes/origin/HEAD`, workspace.ErrNothingToMerge},
 	}
 }
 
+// TestPushSaysWhatItLeaves: work that isn't committed, and that there was
+// nothing new.
+func TestPushSaysWhatItLeaves(t *testing.T) {
+	t.Parallel()
+	h := newHost(t)
+	h.write(h.path("w/new"), "new\n")
+	p, err := h.push(false)
+	if want := []string{"1 file isn't committed, and not pushed: new"}; err != nil || !slices.Equal(p.Warnings, want) || p.UpToDate {
+		t.Errorf("%+v, %v", p, err)
+	}
+	h.write(h.path("w/own"), "edited\n")
+	p, err = h.push(false)
+	if want := []string{"2 files aren't committed, and not pushed"}; err != nil || !slices.Equal(p.Warnings, want) || !p.UpToDate {
+		t.Errorf("%+v, %v", p, err)
+	}
+	h.commit(h.path("w"), "own", "more\n", "more")
+	h.commit(h.path("w"), "new", "new\n", "new")
+	if p := h.pushed(false); p.UpToDate || len(p.Warnings) > 0 {
+		t.Errorf("%+v", p)
+	}
+}
+
 func TestPushTheBaseItself(t *testing.T) {
 	t.Parallel()
 	h := newHost(t)
@@ -281,6 +303,8 @@ func TestPushRunsHooks(t *testing.T) {
 		h := newHost(t)
 		h.git("config", "core.hooksPath", ".githooks")
 		h.script("../w/.githooks/pre-push", "touch \"$ROOT\"/ran \""+h.path("ran")+"\"\nexit 1\n")
+		h.gitIn(h.path("w"), "add", ".githooks")
+		h.gitIn(h.path("w"), "commit", "-qm", "hook")
 		h.pushed(false)
 		if exists(h.path("ran")) {
 			t.Error("a hook of the repository's ran")

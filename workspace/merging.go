@@ -258,6 +258,8 @@ type Pushed struct {
 	// URL is where the host compares it or opens a request for it, "" for a
 	// host that isn't known.
 	URL string
-	// Warnings are what went less than well.
+	// UpToDate is true where the remote had it all already.
+	UpToDate bool
+	// Warnings are what went less than well, or what isn't in it.
 	Warnings []string
 }

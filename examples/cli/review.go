@@ -181,9 +181,12 @@ func (c *pushCommand) Run(ctx context.Context, a *app) error {
 		}
 		switch {
 		case a.opts.JSON:
-			return a.printJSON(pushedJSON{Remote: p.Remote, Branch: p.Branch, URL: p.URL, Warnings: p.Warnings})
+			return a.printJSON(pushedJSON{Remote: p.Remote, Branch: p.Branch, URL: p.URL, UpToDate: p.UpToDate, Warnings: p.Warnings})
 		case !a.opts.Quiet:
 			text := fmt.Sprintf("Pushed %s to %s\n", visible(p.Branch), visible(p.Remote))
+			if p.UpToDate {
+				text = fmt.Sprintf("Nothing new: %s has all of %s already\n", visible(p.Remote), visible(p.Branch))
+			}
 			for _, warning := range p.Warnings {
 				text += a.hang("  ! ", warning)
 			}

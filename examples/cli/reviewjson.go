@@ -58,6 +58,8 @@ type pushedJSON struct {
 	Branch string `json:"branch"`
 	// URL is "" for a host that isn't known.
 	URL string `json:"url"`
+	// UpToDate is absent where the remote got something new.
+	UpToDate bool `json:"up_to_date,omitempty"`
 	// Warnings is absent where there are none.
 	Warnings []string `json:"warnings,omitempty"`
 }
