@@ -132,9 +132,21 @@ func (m *Manager) trashed(ctx context.Context, o RestoreOptions) (Trashed, error
 	if err != nil {
 		return Trashed{}, err
 	}
+	var others []string
 	for _, t := range all {
-		if t.Workspace.ThreadID == o.ThreadID && (o.TrashID == "" || t.ID == o.TrashID) {
+		if t.Workspace.ThreadID != o.ThreadID {
+			continue
+		}
+		if o.TrashID == "" || t.ID == o.TrashID {
 			return t, nil
+		}
+		others = append(others, t.ID)
+	}
+	if len(others) > 0 {
+		return Trashed{}, &Error{
+			Code:    ErrNotFound,
+			Message: fmt.Sprintf("no such id: nothing of thread %s in the trash is called %s; nothing was restored", o.ThreadID, quote(o.TrashID)),
+			Hint:    "there is, the newest first: " + joinShort(others, 5),
 		}
 	}
 	return Trashed{}, &Error{
