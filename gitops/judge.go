@@ -93,7 +93,7 @@ func (j *judge) whose(ctx context.Context) error {
 	switch {
 	case errors.Is(err, workspace.ErrNotFound) && j.v.missing:
 		j.v.admin = ""
-		return nil
+		return j.moved()
 	case errors.Is(err, workspace.ErrNotFound):
 		return j.refuse(workspace.ErrLocked, "see what it is; remove it by hand if it can go", "%s is no worktree of the project", j.w.Directory)
 	case err != nil:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 
 	"github.com/threadtree/threadtree/workspace"
@@ -111,4 +112,29 @@ func (j *judge) merged(ctx context.Context, sha string) (merged bool, why string
 		}
 	}
 	return false, why, nil
+}
+
+// moved refuses to take a worktree for gone that lies in another place now: its
+// record would go, and the work stay without one.
+func (j *judge) moved() error {
+	if j.w.Attempt.ID == "" {
+		return nil // nothing marks it as this one
+	}
+	entries, err := readEntries(j.project.ID)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if e.attempt != j.w.Attempt.ID || e.directory == "" {
+			continue
+		}
+		if reason, _, err := lockReason(e.path); err != nil || isTrash(reason) {
+			continue
+		}
+		if info, err := os.Lstat(e.directory); err == nil && info.IsDir() {
+			return j.refuse(workspace.ErrLocked, "reconcile the project, so that the record follows it, then delete it",
+				"the worktree was moved: it is at %s", e.directory)
+		}
+	}
+	return nil
 }

@@ -76,7 +76,7 @@ func (r *Repository) removeLocked(ctx context.Context, p workspace.Project, w wo
 			removed.Left = append(removed.Left, fmt.Sprintf(format, args...))
 		})
 		if err == nil && !kept {
-			removed.Branch = v.branch
+			removed.Branch, removed.BranchTip = v.branch, v.tip
 			err = r.forgetBranch(ctx, p, v.branch)
 		}
 	}

@@ -169,7 +169,7 @@ func (j *trashJournal) forget(commonDir string) error {
 func (j *trashJournal) removed() workspace.Removed {
 	r := workspace.Removed{Tip: j.Head, Left: j.Left}
 	if j.OwnGone {
-		r.Branch = j.Own
+		r.Branch, r.BranchTip = j.Own, j.OwnTip
 	}
 	kept := workspace.Kept{Tip: j.Head, Branch: j.Branch, Missing: j.Lacks}
 	if j.Snapshot != "" {

@@ -131,8 +131,9 @@ type RemoveRequest struct {
 
 // Removed is what became of a workspace.
 type Removed struct {
-	// Branch is the branch that was deleted, "" if none was.
-	Branch string
+	// Branch is the branch that was deleted, "" if none was, and BranchTip
+	// where it stood.
+	Branch, BranchTip string
 	// Tip is the object id that HEAD stood at.
 	Tip string
 	// Left has a line for each thing that was left in place, with the reason.

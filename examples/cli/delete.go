@@ -50,7 +50,7 @@ func (a *app) deleted(d workspace.Deleted) string {
 		}
 	}
 	if d.Removed.Branch != "" {
-		fmt.Fprintf(&b, "  branch     %s%s\n", visible(d.Removed.Branch), bracketed("was ", short(d.Removed.Tip)))
+		fmt.Fprintf(&b, "  branch     %s%s\n", visible(d.Removed.Branch), bracketed("was ", short(d.Removed.BranchTip)))
 	}
 	for _, left := range d.Removed.Left {
 		b.WriteString(a.hang("  left       ", left))
