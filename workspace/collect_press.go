@@ -13,6 +13,8 @@ type planning struct {
 	o    CollectOptions
 	now  time.Time
 	plan []Collected
+	// maxTrash and maxSize are the bounds, where there are any.
+	maxTrash, maxSize int64
 	// total is the disk use of the workspaces that stay; directories and
 	// workspaces are what may go for size, and pressed the workspaces that do.
 	total int64
@@ -74,7 +76,7 @@ func (p *planning) all() []Collected {
 // pressTrash plans what has to go until the kept directories are within their
 // own size.
 func (p *planning) pressTrash(ctx context.Context) error {
-	return p.thin(ctx, p.o.MaxTrash, p.trash, "the kept directories take")
+	return p.thin(ctx, p.maxTrash, p.trash, "the kept directories take")
 }
 
 // trash is what the kept directories take that stay.
@@ -90,15 +92,15 @@ func (p *planning) trash() int64 {
 func (p *planning) press(ctx context.Context) error {
 	all := func() int64 { return p.total + p.trash() }
 	const what = "the project takes"
-	if err := p.thin(ctx, p.o.MaxSize, all, what); err != nil {
+	if err := p.thin(ctx, p.maxSize, all, what); err != nil {
 		return err
 	}
 	slices.SortStableFunc(p.workspaces, func(a, b candidate) int { return a.since.Compare(b.since) })
 	for _, c := range p.workspaces {
-		if all() <= p.o.MaxSize {
+		if all() <= p.maxSize {
 			return nil
 		}
-		c.item.Reason = tooLarge(what, all(), p.o.MaxSize)
+		c.item.Reason = tooLarge(what, all(), p.maxSize)
 		p.total -= max(c.item.Size, 0)
 		p.pressed = append(p.pressed, c.item)
 	}

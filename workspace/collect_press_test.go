@@ -76,6 +76,8 @@ func TestCollectFolders(t *testing.T) {
 		4 * mib:     "folders old node_modules; folders young node_modules",
 		2*mib + mib: "folders old node_modules; folders young node_modules; directory plain",
 		1:           "directory plain; directory old; directory young",
+		// None at all.
+		workspace.NoBytes: "directory plain; directory old; directory young",
 	} {
 		for _, o := range []workspace.CollectOptions{{MaxTrash: most}, {MaxSize: most}} {
 			got := plan(o)

@@ -31,15 +31,19 @@ type CollectOptions struct {
 	// are pushed or on another branch, not merged.
 	Idle time.Duration
 	// MaxTrash, if not 0, is how many bytes the project's kept directories may
-	// take; above it folders in them that can be made again go first, such as
-	// node_modules, then whole directories, the oldest before the others.
+	// take, with NoBytes for none; above it folders in them that can be made
+	// again go first, such as node_modules, then whole directories, the oldest before the others.
 	MaxTrash int64
 	// MaxSize, if not 0, is how many bytes the project's workspaces and kept
-	// directories may take; above it kept directories go as for MaxTrash, and
-	// then the longest idle of the workspaces that can be deleted without
-	// force.
+	// directories may take, with NoBytes for none; above it kept directories go
+	// as for MaxTrash, and then the longest idle of the workspaces that can be
+	// deleted without force. Those go to the trash, which frees their bytes
+	// only later.
 	MaxSize int64
 }
+
+// NoBytes is the bound of no bytes at all.
+const NoBytes int64 = -1
 
 // CollectKind says what would go.
 type CollectKind string
@@ -91,7 +95,10 @@ func (c *Collector) Plan(ctx context.Context, o CollectOptions) ([]Collected, er
 }
 
 func (c *Collector) plan(ctx context.Context, o CollectOptions) ([]Collected, error) {
-	p := &planning{m: c.m, o: o, now: c.m.cfg.Now()}
+	p := &planning{m: c.m, o: o, now: c.m.cfg.Now(), maxTrash: max(o.MaxTrash, 0), maxSize: max(o.MaxSize, 0)}
+	if o.MaxSize == NoBytes {
+		p.o.MaxSize = 1 // a bound is given: sizes are measured
+	}
 	trash, err := c.m.Trash(ctx, o.Project)
 	if err != nil {
 		return nil, err
@@ -101,7 +108,7 @@ func (c *Collector) plan(ctx context.Context, o CollectOptions) ([]Collected, er
 			return nil, err
 		}
 	}
-	if o.MaxTrash > 0 {
+	if o.MaxTrash != 0 {
 		if err := p.pressTrash(ctx); err != nil {
 			return nil, err
 		}
@@ -124,7 +131,7 @@ func (c *Collector) plan(ctx context.Context, o CollectOptions) ([]Collected, er
 			return nil, err
 		}
 	}
-	if o.MaxSize > 0 {
+	if o.MaxSize != 0 {
 		if err := p.press(ctx); err != nil {
 			return nil, err
 		}
@@ -153,6 +160,33 @@ func (c *Collector) Trash(ctx context.Context, projectDir string) ([]Trashed, er
 		}
 	}
 	return trash, nil
+}
+
+// Takes returns how many bytes the project's workspaces and kept directories
+// take, as far as that is known and measured within the last hour.
+func (c *Collector) Takes(ctx context.Context, projectDir string) (int64, error) {
+	trash, err := c.Trash(ctx, projectDir)
+	if err != nil {
+		return 0, err
+	}
+	var total int64
+	for _, t := range trash {
+		total += max(t.Size, 0)
+	}
+	rows, _, err := c.m.list(ctx, ListOptions{Project: projectDir, WithoutState: true})
+	if err != nil {
+		return 0, within("gc", "", err)
+	}
+	for _, row := range rows {
+		if w := row.Workspace; w != nil && w.Status == StatusReady && row.Worktree != nil && !row.Missing {
+			size, err := c.m.workspaceSize(ctx, *w)
+			if err != nil {
+				return 0, within("gc", "", err)
+			}
+			total += max(size, 0)
+		}
+	}
+	return total, nil
 }
 
 // expired plans what has outlived its time.

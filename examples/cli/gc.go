@@ -15,8 +15,8 @@ type gcCommand struct {
 	Repo     string   `name:"repo" required:"" placeholder:"DIR" help:"A directory of the repository."`
 	Merged   bool     `name:"merged" help:"Also workspaces whose commits are all merged."`
 	Idle     duration `name:"idle" placeholder:"TIME" help:"Also workspaces that can be deleted without losing a commit or a change, in which nothing has happened for so long, such as 36h or 14d."`
-	MaxTrash size     `name:"max-trash" placeholder:"N" help:"Also of the kept directories of deleted workspaces, until they take no more than N bytes: folders that can be made again first, then the oldest as a whole."`
-	MaxSize  size     `name:"max-size" placeholder:"N" help:"Also the oldest, until the project's workspaces take no more than N bytes; 500M and 2G are understood."`
+	MaxTrash *size    `name:"max-trash" placeholder:"N" help:"Also of the kept directories of deleted workspaces, until they take no more than N bytes: folders that can be made again first, then the oldest as a whole."`
+	MaxSize  *size    `name:"max-size" placeholder:"N" help:"Also the oldest, until the project's workspaces take no more than N bytes; 500M and 2G are understood. Workspaces go to the trash, which frees their space only later."`
 	Apply    bool     `name:"apply" help:"Let go what the plan says."`
 }
 
@@ -54,11 +54,22 @@ func (s *size) UnmarshalText(text []byte) error {
 		}
 	}
 	v, err := strconv.ParseInt(number, 10, 64)
-	if err != nil || v <= 0 || v > (1<<62)/factor {
+	if err != nil || v < 0 || v > (1<<62)/factor {
 		return fmt.Errorf("%q is no size, such as 500M or 2G", text)
 	}
 	*s = size(v * factor)
 	return nil
+}
+
+// bound is the size as the library takes it, 0 for none.
+func (s *size) bound() int64 {
+	switch {
+	case s == nil:
+		return 0
+	case *s == 0:
+		return workspace.NoBytes
+	}
+	return int64(*s)
 }
 
 // Run prints the plan, or carries it out.
@@ -70,7 +81,7 @@ func (c *gcCommand) Run(ctx context.Context, a *app) error {
 	return a.with(ctx, func(m *workspace.Manager) error {
 		collector := workspace.NewCollector(m)
 		plan, err := collector.Plan(ctx, workspace.CollectOptions{
-			Project: project, Merged: c.Merged, Idle: time.Duration(c.Idle), MaxTrash: int64(c.MaxTrash), MaxSize: int64(c.MaxSize),
+			Project: project, Merged: c.Merged, Idle: time.Duration(c.Idle), MaxTrash: c.MaxTrash.bound(), MaxSize: c.MaxSize.bound(),
 		})
 		if err != nil {
 			return err
@@ -80,11 +91,58 @@ func (c *gcCommand) Run(ctx context.Context, a *app) error {
 				return err
 			}
 		}
-		if a.opts.JSON {
-			return a.printJSON(planOf(plan))
+		takes := int64(-1)
+		if c.MaxSize != nil {
+			if takes, err = collector.Takes(ctx, project); err != nil {
+				return err
+			}
 		}
-		return a.print(a.plan(plan, c.Apply))
+		if a.opts.JSON {
+			return a.printJSON(planOf(plan, takes))
+		}
+		text := a.plan(plan, c.Apply)
+		if c.Apply && !a.opts.Quiet {
+			text += a.collected(plan)
+			if c.MaxSize != nil && takes > int64(*c.MaxSize) {
+				text += fmt.Sprintf("The project still takes %s, more than the %s allowed.\n", workspace.FormatSize(takes), workspace.FormatSize(int64(*c.MaxSize)))
+			}
+		}
+		return a.print(text)
 	})
+}
+
+// collected says what a plan that was carried out has freed, and how it is
+// undone.
+func (a *app) collected(plan []workspace.Collected) string {
+	var freed, waits int64
+	var undo []string
+	gone, trashed := 0, 0
+	for _, p := range plan {
+		switch {
+		case !p.Done:
+		case p.Kind == workspace.CollectWorkspace:
+			trashed++
+			waits += max(p.Size, 0)
+			undo = append(undo, "  threadtree restore --thread "+visible(p.ThreadID)+"\n")
+		default:
+			gone++
+			freed += max(p.Size, 0)
+		}
+	}
+	var b strings.Builder
+	if gone > 0 {
+		fmt.Fprintf(&b, "%s freed.\n", workspace.FormatSize(freed))
+	}
+	if trashed > 0 {
+		size := ""
+		if waits > 0 {
+			size = bracketed("", workspace.FormatSize(waits))
+		}
+		fmt.Fprintf(&b, "%s moved to the trash%s: that frees space once the kept directories go, by gc when their time is over, or by --max-trash. To undo:\n",
+			counted(trashed, "workspace"), size)
+		b.WriteString(strings.Join(undo, ""))
+	}
+	return b.String()
 }
 
 type collectedJSON struct {
@@ -100,7 +158,14 @@ type collectedJSON struct {
 	Error     string                `json:"error,omitempty"`
 }
 
-func planOf(plan []workspace.Collected) map[string][]collectedJSON {
+type planJSON struct {
+	Plan []collectedJSON `json:"plan"`
+	// Takes is how many bytes the project takes now, absent unless a size was
+	// given.
+	Takes *int64 `json:"takes,omitempty"`
+}
+
+func planOf(plan []workspace.Collected, takes int64) planJSON {
 	list := []collectedJSON{}
 	for _, p := range plan {
 		j := collectedJSON{Kind: p.Kind, ThreadID: p.ThreadID, TrashID: p.TrashID, Directory: p.Directory, Folders: p.Folders, Reason: p.Reason, Lost: p.Lost, Done: p.Done}
@@ -112,7 +177,11 @@ func planOf(plan []workspace.Collected) map[string][]collectedJSON {
 		}
 		list = append(list, j)
 	}
-	return map[string][]collectedJSON{"plan": list}
+	j := planJSON{Plan: list}
+	if takes >= 0 {
+		j.Takes = &takes
+	}
+	return j
 }
 
 // plan is a plan, or what became of it, for people.
@@ -132,6 +201,12 @@ func (a *app) plan(plan []workspace.Collected, applied bool) string {
 		why := p.Reason
 		if len(p.Lost) > 0 {
 			why += "; lost with it: " + strings.Join(p.Lost, ", ")
+		}
+		switch {
+		case p.Done && p.Kind == workspace.CollectWorkspace:
+			why = "in the trash now: " + why
+		case p.Done:
+			why = "gone: " + why
 		}
 		if p.Err != nil {
 			why = "stays: " + errorOf(p.Err).Error.Message
