@@ -125,9 +125,10 @@ func previewOf(p workspace.Preview) previewJSON {
 	return j
 }
 
-// gains is how many commits the target would gain, or those that conflict.
+// gains is how many commits the target would gain, or, where that isn't known
+// because something stands in the way, how many would be merged.
 func gains(p workspace.Preview) int {
-	if p.Conflict != nil {
+	if p.Conflict != nil || p.Gains == 0 {
 		return len(p.Commits)
 	}
 	return p.Gains
