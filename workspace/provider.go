@@ -163,6 +163,7 @@ const (
 	PhaseRebase     Phase = "rebase"
 	PhaseMerge      Phase = "merge"
 	PhasePush       Phase = "push"
+	PhaseRegister   Phase = "register"
 	PhaseDone       Phase = "done"
 )
 

@@ -1,0 +1,132 @@
+package opencode
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/mod/semver"
+
+	"github.com/threadtree/threadtree/workspace"
+)
+
+// ableFor is how long it is remembered that a server has an adapter for a
+// project: a create that finds otherwise says so itself.
+const ableFor = time.Minute
+
+// placeOf is the directory by which OpenCode finds a project. A bare
+// repository is no project to it: there a worktree has to stand for it.
+func placeOf(project workspace.Project, worktree string) string {
+	if project.TopLevel != "" {
+		return project.TopLevel
+	}
+	if worktree != "" {
+		return worktree
+	}
+	return project.Directory
+}
+
+// ready returns a client of a server that can make workspaces for a project,
+// and the adapter to use.
+func (p *Provider) ready(ctx context.Context, place string) (*Client, string, error) {
+	client, err := p.cfg.Connection.Client(ctx)
+	if err != nil {
+		return nil, "", err
+	}
+	key := [2]string{client.URL(), place}
+	p.mu.Lock()
+	known, ok := p.able[key]
+	p.mu.Unlock()
+	if ok && time.Since(known.at) < ableFor {
+		return client, known.adapter, nil
+	}
+	health, err := client.Health(ctx)
+	if err != nil {
+		return nil, "", err
+	}
+	if semver.Compare("v"+health.Version, "v"+minVersion) < 0 {
+		return nil, "", &Error{
+			Op: "look at the server", Err: ErrNoEndpoint,
+			Message: fmt.Sprintf("it is version %s, and %s is the oldest whose workspaces can be used", shown(health.Version), minVersion),
+		}
+	}
+	adapters, err := client.Adapters(ctx, place)
+	if err != nil {
+		return nil, "", err
+	}
+	adapter, err := p.choose(adapters)
+	if err != nil {
+		return nil, "", err
+	}
+	p.mu.Lock()
+	p.able[key] = found{adapter, time.Now()}
+	p.mu.Unlock()
+	return client, adapter, nil
+}
+
+func shown(version string) string {
+	if version == "" {
+		return "unknown"
+	}
+	return version
+}
+
+// choose picks an adapter out of those that a server has.
+func (p *Provider) choose(adapters []Adapter) (string, error) {
+	wanted := []string{p.cfg.Adapter}
+	if p.cfg.Adapter == "" {
+		wanted = []string{AdapterThreadtree, AdapterWorktree}
+	}
+	var has []string
+	for _, a := range adapters {
+		has = append(has, a.Type)
+	}
+	for _, adapter := range wanted {
+		if slices.Contains(has, adapter) {
+			return adapter, nil
+		}
+	}
+	return "", &Error{
+		Op: "list the workspace adapters", Err: ErrNoEndpoint,
+		Message: fmt.Sprintf("it has no workspace adapter %s, only %s", strings.Join(wanted, " or "), strings.Join(has, ", ")),
+	}
+}
+
+// forget has the next create look at the server anew.
+func (p *Provider) forget(client *Client, project workspace.Project) {
+	p.mu.Lock()
+	delete(p.able, [2]string{client.URL(), placeOf(project, "")})
+	p.mu.Unlock()
+}
+
+// rowName is the name that OpenCode itself would give to a worktree. With any
+// other one it would list the worktree once more as its own, in a row whose
+// removal deletes the directory and the branch.
+func rowName(project workspace.Project, directory string) string {
+	name := strings.ToLower(filepath.Base(directory))
+	main := strings.TrimSuffix(project.ID, string(filepath.Separator)+".git")
+	if name == strings.ToLower(filepath.Base(main)) {
+		name = strings.ToLower(filepath.Base(filepath.Dir(directory)))
+	}
+	return name
+}
+
+// samePlace reports whether two paths are one directory.
+func samePlace(a, b string) bool {
+	return a != "" && b != "" && resolved(a) == resolved(b)
+}
+
+// resolved is a path without symlinks, as far as it exists.
+func resolved(path string) string {
+	path = filepath.Clean(path)
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	if parent := filepath.Dir(path); parent != path {
+		return filepath.Join(resolved(parent), filepath.Base(path))
+	}
+	return path
+}

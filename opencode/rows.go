@@ -1,0 +1,216 @@
+package opencode
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/threadtree/threadtree/workspace"
+)
+
+// tree is a worktree that OpenCode is to know.
+type tree struct {
+	id, directory, branch string
+	project               workspace.Project
+	// place is the directory by which OpenCode finds the project.
+	place string
+}
+
+// treeOf is the worktree of a record.
+func treeOf(project workspace.Project, w workspace.Workspace) tree {
+	return tree{id: w.ProviderID, directory: w.Directory, branch: w.Branch, project: project, place: placeOf(project, w.Directory)}
+}
+
+// register has OpenCode know a worktree, under an id of ours and in one row
+// alone. It may be called again.
+func (p *Provider) register(ctx context.Context, client *Client, t tree) error {
+	rows, err := client.Workspaces(ctx, t.place)
+	if err != nil {
+		return err
+	}
+	for _, row := range rows {
+		switch {
+		case row.ID == t.id && row.Type == AdapterThreadtree && samePlace(row.Directory, t.directory):
+			return nil
+		case row.ID == t.id || samePlace(row.Directory, t.directory):
+			// What is left of an earlier try, or a second row of one directory.
+			if err := p.release(ctx, client, t.place, row.ID, row.Directory); err != nil {
+				return err
+			}
+		}
+	}
+	made, err := client.CreateWorkspace(ctx, t.place, NewWorkspace{
+		ID: t.id, Type: AdapterThreadtree, Branch: t.branch,
+		Extra: map[string]string{
+			"path": t.directory, "repo": t.project.ID, "branch": t.branch, "name": rowName(t.project, t.directory),
+		},
+	})
+	if err != nil {
+		return err
+	}
+	return verify(ctx, client, t, made)
+}
+
+// verify compares what OpenCode says that it made with what was asked for, and
+// sees that it is listed: a server without the workspace flag lists nothing.
+func verify(ctx context.Context, client *Client, t tree, made Workspace) error {
+	if made.ID != t.id || made.Branch != t.branch || !samePlace(made.Directory, t.directory) {
+		return &Error{Op: "create workspace", Err: ErrMalformed, Message: fmt.Sprintf(
+			"asked for %s on %s at %s, it made %s on %s at %s", t.id, t.branch, t.directory, made.ID, made.Branch, made.Directory)}
+	}
+	rows, err := client.Workspaces(ctx, t.place)
+	if err != nil {
+		return err
+	}
+	for _, row := range rows {
+		if row.ID == t.id {
+			return nil
+		}
+	}
+	return &Error{Op: "create workspace", Err: ErrNoEndpoint, Message: "it made the workspace and doesn't list it: " + flagHint}
+}
+
+// flagHint is what a server lacks that lists no workspaces.
+const flagHint = "it runs without OPENCODE_EXPERIMENTAL_WORKSPACES=1"
+
+// mark is what is kept with a session under metadataKey.
+type mark struct {
+	// Workspace is the one that the session belongs to, also while it is
+	// bound to none.
+	Workspace string `json:"workspace"`
+}
+
+const metadataKey = "threadtree"
+
+// marked is the workspace that a session belongs to, "" for none.
+func marked(s Session) string {
+	var m mark
+	_ = json.Unmarshal(s.Metadata[metadataKey], &m)
+	return m.Workspace
+}
+
+// withMark is a session's metadata with the mark of a workspace.
+func withMark(metadata map[string]json.RawMessage, id string) map[string]json.RawMessage {
+	with := make(map[string]json.RawMessage, len(metadata)+1)
+	for key, value := range metadata {
+		with[key] = value
+	}
+	with[metadataKey], _ = json.Marshal(mark{id})
+	return with
+}
+
+// sessionsAt returns the sessions of a project, and those that were made in a
+// directory, which OpenCode may count to no project.
+func sessionsAt(ctx context.Context, client *Client, place, directory string) ([]Session, error) {
+	list, err := client.ProjectSessions(ctx, place)
+	if err != nil || directory == "" {
+		return list, err
+	}
+	there, err := client.Sessions(ctx, directory)
+	if err != nil {
+		return nil, err
+	}
+	known := make(map[string]bool, len(list))
+	for _, s := range list {
+		known[s.ID] = true
+	}
+	for _, s := range there {
+		if !known[s.ID] {
+			list = append(list, s)
+		}
+	}
+	return list, nil
+}
+
+// release lets go of the sessions of a row and then of the row. The row goes
+// without its adapter being called, so that nothing on disk is touched; and it
+// stays where a session is still bound to it, for that would go with it.
+func (p *Provider) release(ctx context.Context, client *Client, place, id, directory string) error {
+	sessions, err := sessionsAt(ctx, client, place, directory)
+	if err != nil {
+		return err
+	}
+	for _, s := range sessions {
+		if s.WorkspaceID != id {
+			continue
+		}
+		if marked(s) != id {
+			if _, err := client.UpdateSession(ctx, s.ID, SessionChange{Metadata: withMark(s.Metadata, id)}); err != nil {
+				return err
+			}
+		}
+		if err := client.Warp(ctx, place, s.ID, ""); err != nil {
+			return fmt.Errorf("the session %s could not be let go, so the workspace stays listed: %w", s.ID, err)
+		}
+	}
+	if err := client.RemoveWorkspace(ctx, "", id); err != nil && !errors.Is(err, ErrNotFound) {
+		return err
+	}
+	rows, err := client.Workspaces(ctx, place)
+	if err != nil {
+		return err
+	}
+	for _, row := range rows {
+		if row.ID == id {
+			return &Error{Op: "remove workspace", Err: ErrMalformed, Message: "it is still listed"}
+		}
+	}
+	return nil
+}
+
+// letGo releases what OpenCode has of w and returns a line where it can't. It
+// goes on where ctx is cancelled, since the worktree is gone already.
+func (p *Provider) letGo(ctx context.Context, project workspace.Project, w workspace.Workspace) []string {
+	if w.ProviderID == "" {
+		return nil
+	}
+	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), p.cfg.Timeout, ErrTimeout)
+	defer cancel()
+	client, err := p.cfg.Connection.Client(ctx)
+	if err == nil {
+		err = p.release(ctx, client, placeOf(project, w.Directory), w.ProviderID, w.Directory)
+	}
+	if err == nil {
+		return nil
+	}
+	return []string{fmt.Sprintf("OpenCode still lists the workspace %s (%s); it is dropped when the project is reconciled", w.ProviderID, reason(p.late(err)))}
+}
+
+// rejoin has OpenCode know a workspace again and binds the sessions that
+// belong to it. It reports whether there was anything to do.
+func (p *Provider) rejoin(ctx context.Context, project workspace.Project, w workspace.Workspace) (bool, error) {
+	t := treeOf(project, w)
+	client, adapter, err := p.ready(ctx, t.place)
+	if err != nil {
+		return false, err
+	}
+	if adapter != AdapterThreadtree {
+		return false, &Error{Op: "create workspace", Err: ErrNoEndpoint, Message: "the adapter " + adapter + " can't take a worktree that exists"}
+	}
+	before, err := client.Workspaces(ctx, t.place)
+	if err != nil {
+		return false, err
+	}
+	if err := p.register(ctx, client, t); err != nil {
+		return false, err
+	}
+	did := true
+	for _, row := range before {
+		did = did && (row.ID != t.id || !samePlace(row.Directory, t.directory))
+	}
+	sessions, err := sessionsAt(ctx, client, t.place, t.directory)
+	if err != nil {
+		return did, err
+	}
+	for _, s := range sessions {
+		if s.WorkspaceID != "" || marked(s) != t.id {
+			continue
+		}
+		did = true
+		if err := client.Warp(ctx, t.place, s.ID, t.id); err != nil {
+			return did, err
+		}
+	}
+	return did, nil
+}
