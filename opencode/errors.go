@@ -110,11 +110,14 @@ func failure(ctx context.Context, doing, left string, err error) error {
 // reason is the end of an error's text that a person wants to read.
 func reason(err error) string {
 	if e, ok := errors.AsType[*Error](err); ok {
-		if text := strings.TrimSpace(e.Message); text != "" && e.Err == nil {
-			return text
-		}
-		if e.Err != nil {
+		text := strings.Join(strings.Fields(e.Message), " ")
+		switch {
+		case e.Err != nil && text != "":
+			return fmt.Sprintf("%v: %s", e.Err, text)
+		case e.Err != nil:
 			return e.Err.Error()
+		case text != "":
+			return text
 		}
 	}
 	return err.Error()

@@ -90,6 +90,12 @@ type Part struct {
 	// Tool is the name of the tool that is used, State how that goes.
 	Tool  string    `json:"tool"`
 	State ToolState `json:"state"`
+	// Time is when it was made, in milliseconds since 1970; End is 0 while it
+	// still grows.
+	Time struct {
+		Start int64 `json:"start"`
+		End   int64 `json:"end"`
+	} `json:"time"`
 }
 
 // ToolState is how the use of a tool goes.

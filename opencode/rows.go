@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 
 	"github.com/threadtree/threadtree/workspace"
 )
@@ -78,25 +79,25 @@ const flagHint = "it runs without OPENCODE_EXPERIMENTAL_WORKSPACES=1"
 type mark struct {
 	// Workspace is the one that the session belongs to, also while it is
 	// bound to none.
-	Workspace string `json:"workspace"`
+	Workspace string `json:"workspace,omitempty"`
+	// Model is the one to go on with, where the session has used none yet.
+	Model *SessionModel `json:"model,omitempty"`
 }
 
 const metadataKey = "threadtree"
 
-// marked is the workspace that a session belongs to, "" for none.
-func marked(s Session) string {
+// markOf is the mark of a session, zero for one that isn't ours.
+func markOf(s Session) mark {
 	var m mark
 	_ = json.Unmarshal(s.Metadata[metadataKey], &m)
-	return m.Workspace
+	return m
 }
 
-// withMark is a session's metadata with the mark of a workspace.
-func withMark(metadata map[string]json.RawMessage, id string) map[string]json.RawMessage {
+// withMark is a session's metadata with another mark.
+func withMark(metadata map[string]json.RawMessage, m mark) map[string]json.RawMessage {
 	with := make(map[string]json.RawMessage, len(metadata)+1)
-	for key, value := range metadata {
-		with[key] = value
-	}
-	with[metadataKey], _ = json.Marshal(mark{id})
+	maps.Copy(with, metadata)
+	with[metadataKey], _ = json.Marshal(m)
 	return with
 }
 
@@ -135,8 +136,9 @@ func (p *Provider) release(ctx context.Context, client *Client, place, id, direc
 		if s.WorkspaceID != id {
 			continue
 		}
-		if marked(s) != id {
-			if _, err := client.UpdateSession(ctx, s.ID, SessionChange{Metadata: withMark(s.Metadata, id)}); err != nil {
+		if m := markOf(s); m.Workspace != id {
+			m.Workspace = id
+			if _, err := client.UpdateSession(ctx, s.ID, SessionChange{Metadata: withMark(s.Metadata, m)}); err != nil {
 				return err
 			}
 		}
@@ -204,7 +206,7 @@ func (p *Provider) rejoin(ctx context.Context, project workspace.Project, w work
 		return did, err
 	}
 	for _, s := range sessions {
-		if s.WorkspaceID != "" || marked(s) != t.id {
+		if s.WorkspaceID != "" || markOf(s).Workspace != t.id {
 			continue
 		}
 		did = true

@@ -150,3 +150,8 @@ func (c *Client) SessionStatuses(ctx context.Context, at At) (map[string]string,
 func (c *Client) AbortSession(ctx context.Context, id string) error {
 	return c.do(ctx, call{op: "stop session", method: http.MethodPost, path: sessionPath(id, "/abort")})
 }
+
+// DeleteSession removes a session with all that was said in it.
+func (c *Client) DeleteSession(ctx context.Context, id string) error {
+	return c.do(ctx, call{op: "delete session", method: http.MethodDelete, path: sessionPath(id, "")})
+}

@@ -1,0 +1,240 @@
+package opencode
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/threadtree/threadtree/workspace"
+)
+
+// follower hands one prompt to a session and follows it to its end.
+type follower struct {
+	client  *Client
+	session Session
+	tell    func(workspace.AgentEvent)
+	log     *slog.Logger
+
+	// mine has the session and the ones that it started itself.
+	mine map[string]bool
+	// told has the parts that were told already.
+	told map[string]bool
+	// failed is what the server says that went wrong in the turn.
+	failed error
+}
+
+// errIdle ends the following of a session: its turn is over.
+var errIdle = errors.New("the turn is over")
+
+// checkEvery is how often the session is looked at besides listening: an event
+// may be lost while the connection is.
+const checkEvery = 5 * time.Second
+
+// ask hands the prompt on and returns the answer. Where ctx ends the agent is
+// stopped.
+func (f *follower) ask(ctx context.Context, p Prompt) (workspace.Answer, error) {
+	f.mine, f.told = map[string]bool{f.session.ID: true}, make(map[string]bool)
+	last, err := f.lastMessage(ctx)
+	if err != nil {
+		return workspace.Answer{}, err
+	}
+	err = f.follow(ctx, p)
+	if ctx.Err() != nil {
+		calm, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+		defer cancel()
+		if err := f.client.AbortSession(calm, f.session.ID); err != nil {
+			f.log.WarnContext(calm, "the agent could not be stopped", "session", f.session.ID, "error", err)
+		}
+		return workspace.Answer{SessionID: f.session.ID}, ctx.Err()
+	}
+	if err != nil {
+		return workspace.Answer{SessionID: f.session.ID}, err
+	}
+	return f.answer(ctx, last)
+}
+
+// lastMessage is the id of the newest message, "" for none.
+func (f *follower) lastMessage(ctx context.Context) (string, error) {
+	messages, err := f.client.Messages(ctx, f.session.ID, 1)
+	if err != nil || len(messages) == 0 {
+		return "", err
+	}
+	return messages[len(messages)-1].Info.ID, nil
+}
+
+// follow sends the prompt once it is listening, and returns when the turn is
+// over.
+func (f *follower) follow(ctx context.Context, p Prompt) error {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	events := make(chan Event, 64)
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer stop(nil)
+	wg.Go(func() {
+		err := f.client.Events(ctx, func(e Event) {
+			select {
+			case events <- e:
+			case <-ctx.Done():
+			}
+		})
+		if ctx.Err() == nil {
+			stop(err)
+		}
+	})
+	sent := false
+	check := time.NewTicker(checkEvery)
+	defer check.Stop()
+	for {
+		select {
+		case e := <-events:
+			if e.Type == "server.connected" && !sent {
+				if err := f.client.PromptAsync(ctx, f.session.ID, p); err != nil {
+					return err
+				}
+				sent = true
+				continue
+			}
+			if err := f.hear(ctx, e); err != nil || !sent {
+				if errors.Is(err, errIdle) {
+					return f.failed
+				}
+				if err != nil {
+					return err
+				}
+			}
+		case <-check.C:
+			if idle, err := f.idle(ctx); sent && err == nil && idle {
+				return f.failed
+			}
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// idle asks whether the session does nothing.
+func (f *follower) idle(ctx context.Context) (bool, error) {
+	statuses, err := f.client.SessionStatuses(ctx, At{Directory: f.session.Directory, WorkspaceID: f.session.WorkspaceID})
+	return statuses[f.session.ID] == "", err
+}
+
+// happening is what the events that matter have in common.
+type happening struct {
+	ID        string `json:"id"`
+	SessionID string `json:"sessionID"`
+	Info      struct {
+		ID       string `json:"id"`
+		ParentID string `json:"parentID"`
+	} `json:"info"`
+	Part       Part          `json:"part"`
+	Error      *MessageError `json:"error"`
+	Permission string        `json:"permission"`
+	Patterns   []string      `json:"patterns"`
+}
+
+// hear takes an event in.
+func (f *follower) hear(ctx context.Context, e Event) error {
+	var h happening
+	if json.Unmarshal(e.Properties, &h) != nil {
+		return nil
+	}
+	switch e.Type {
+	case "session.created", "session.updated":
+		if f.mine[h.Info.ParentID] {
+			f.mine[h.Info.ID] = true
+		}
+	case "permission.asked":
+		if f.mine[h.SessionID] {
+			f.refuse(ctx, h)
+		}
+	case "question.asked":
+		if f.mine[h.SessionID] {
+			f.turnDown(ctx, h)
+		}
+	case "message.part.updated":
+		f.part(h.Part)
+	case "session.error":
+		if h.SessionID == f.session.ID && h.Error != nil {
+			f.failed = &Error{Op: "prompt", Name: h.Error.Name, Message: h.Error.Error()}
+		}
+	case "session.idle":
+		if h.SessionID == f.session.ID {
+			return errIdle
+		}
+	}
+	return nil
+}
+
+// part tells of a piece of the answer that is complete, or of a tool's use.
+func (f *follower) part(p Part) {
+	if p.SessionID != f.session.ID || f.told[p.ID] {
+		return
+	}
+	switch {
+	case p.Type == "text" && p.Text != "" && p.Time.End > 0 && !p.Synthetic:
+		f.told[p.ID] = true
+		f.tell(workspace.AgentEvent{Kind: workspace.AgentText, Text: p.Text})
+	case p.Type == "tool" && p.State.Status == "running":
+		f.told[p.ID] = true
+		f.tell(workspace.AgentEvent{Kind: workspace.AgentTool, Text: p.Tool})
+	}
+}
+
+// refusal is what the agent is told of what it would have had to ask for.
+const refusalText = "Nobody is there to allow this. Stay in the workspace, or say what is needed and stop."
+
+func (f *follower) refuse(ctx context.Context, h happening) {
+	what := h.Permission
+	if len(h.Patterns) > 0 {
+		what += " " + h.Patterns[0]
+	}
+	f.tell(workspace.AgentEvent{Kind: workspace.AgentRefused, Text: what})
+	if err := f.client.Decide(ctx, f.at(), h.ID, DecideReject, refusalText); err != nil && ctx.Err() == nil {
+		f.log.WarnContext(ctx, "a permission question stays open", "session", h.SessionID, "question", what, "error", err)
+	}
+}
+
+func (f *follower) turnDown(ctx context.Context, h happening) {
+	f.tell(workspace.AgentEvent{Kind: workspace.AgentRefused, Text: "a question"})
+	if err := f.client.RejectQuestion(ctx, f.at(), h.ID); err != nil && ctx.Err() == nil {
+		f.log.WarnContext(ctx, "a question of the agent stays open", "session", h.SessionID, "error", err)
+	}
+}
+
+func (f *follower) at() At {
+	return At{Directory: f.session.Directory, WorkspaceID: f.session.WorkspaceID}
+}
+
+// answer collects what the agent has said after a message.
+func (f *follower) answer(ctx context.Context, last string) (workspace.Answer, error) {
+	answer := workspace.Answer{SessionID: f.session.ID}
+	messages, err := f.client.Messages(ctx, f.session.ID, 0)
+	if err != nil {
+		return answer, err
+	}
+	for i, m := range messages {
+		if m.Info.ID == last {
+			messages = messages[i+1:]
+			break
+		}
+	}
+	for _, m := range messages {
+		if m.Info.Role != "assistant" {
+			continue
+		}
+		if m.Info.Error != nil {
+			return answer, &Error{Op: "prompt", Name: m.Info.Error.Name, Message: fmt.Sprintf("the agent stopped: %v", m.Info.Error)}
+		}
+		for _, part := range m.Parts {
+			if part.Type == "text" && part.Text != "" && !part.Synthetic {
+				answer.Texts = append(answer.Texts, part.Text)
+			}
+		}
+	}
+	return answer, nil
+}

@@ -1,0 +1,106 @@
+package opencode
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/threadtree/threadtree/workspace"
+)
+
+// Fork gives a thread a session that goes on from another thread's: see
+// [workspace.Agent].
+func (a *Agent) Fork(ctx context.Context, from, threadID string) (workspace.Session, error) {
+	done, err := a.turn(ctx, threadID)
+	if err != nil {
+		return workspace.Session{}, err
+	}
+	defer done()
+	present, err := a.cfg.Sessions.Session(ctx, threadID)
+	switch {
+	case err == nil && present.ID != "":
+		return present, &workspace.Error{
+			Code: workspace.ErrAlreadyExists, ThreadID: threadID,
+			Message: "the thread has a session of its own; it was left as it is", Hint: "go on in that one",
+		}
+	case err != nil && !errors.Is(err, workspace.ErrNotFound):
+		return workspace.Session{}, err
+	}
+	source, err := a.cfg.Sessions.Session(ctx, from)
+	if errors.Is(err, workspace.ErrNotFound) || err == nil && source.ID == "" {
+		return workspace.Session{}, noSource(threadID, "the thread that it comes from has no session", nil)
+	}
+	if err != nil {
+		return workspace.Session{}, err
+	}
+	at, err := a.cfg.Places.Resolve(ctx, threadID, "")
+	if err != nil {
+		return workspace.Session{}, err
+	}
+	made, err := a.fork(ctx, source.ID, at)
+	switch {
+	case errors.Is(err, ErrNotFound):
+		return workspace.Session{}, noSource(threadID, "OpenCode no longer has the session that it comes from", err)
+	case err != nil:
+		return workspace.Session{}, a.failure(ctx, threadID, "the session can't be forked into the workspace", "the thread begins with a new one", err)
+	}
+	session := workspace.Session{ThreadID: threadID, ID: made.ID, ParentID: source.ID}
+	return session, a.cfg.Sessions.PutSession(ctx, session)
+}
+
+func noSource(threadID, why string, err error) error {
+	return &workspace.Error{
+		Code: workspace.ErrNotFound, ThreadID: threadID, Err: err,
+		Message: why + "; the thread begins with a new one", Hint: "tell the agent again what it has to know",
+	}
+}
+
+// fork makes a session at a location with all that was said in another one.
+func (a *Agent) fork(ctx context.Context, sourceID string, at workspace.Location) (Session, error) {
+	client, err := a.cfg.Connection.Client(ctx)
+	if err != nil {
+		return Session{}, err
+	}
+	id := workspaceID(at)
+	if id == "" {
+		return Session{}, &Error{Op: "fork session", Err: ErrNoEndpoint, Message: "OpenCode doesn't know the workspace, so a session can't be forked into it"}
+	}
+	if _, err := client.Workspaces(ctx, placeAt(at)); err != nil {
+		return Session{}, err
+	}
+	source, err := client.Session(ctx, sourceID)
+	if err != nil {
+		return Session{}, err
+	}
+	made, err := client.ForkSession(ctx, source.ID, id)
+	if err != nil {
+		return Session{}, err
+	}
+	err = a.settle(ctx, client, source, made, at)
+	if err != nil {
+		if err := client.DeleteSession(context.WithoutCancel(ctx), made.ID); err != nil {
+			a.cfg.Logger.WarnContext(ctx, "a forked session that nobody uses stays", "session", made.ID, "error", err)
+		}
+	}
+	return made, err
+}
+
+// settle sees that a forked session is where it has to be, and gives it what
+// any session of ours has.
+func (a *Agent) settle(ctx context.Context, client *Client, source, made Session, at workspace.Location) error {
+	if !samePlace(made.Directory, at.Workspace.Directory) && !samePlace(made.Directory, at.Directory) {
+		return &Error{Op: "fork session", Err: ErrMalformed, Message: fmt.Sprintf("asked for one in %s, it is in %s", at.Directory, made.Directory)}
+	}
+	id := workspaceID(at)
+	m := mark{Workspace: id, Model: source.Model}
+	if m.Model == nil {
+		m.Model = markOf(source).Model
+	}
+	if _, err := client.UpdateSession(ctx, made.ID, SessionChange{Metadata: withMark(made.Metadata, m), Permission: a.rules(at)}); err != nil {
+		return err
+	}
+	if made.WorkspaceID == id {
+		return nil
+	}
+	return client.Warp(ctx, placeAt(at), made.ID, id)
+}
