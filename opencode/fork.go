@@ -76,20 +76,24 @@ func (a *Agent) fork(ctx context.Context, sourceID string, at workspace.Location
 	if err != nil {
 		return Session{}, err
 	}
-	err = a.settle(ctx, client, source, made, at)
+	settled, err := a.settle(ctx, client, source, made, at)
 	if err != nil {
 		if err := client.DeleteSession(context.WithoutCancel(ctx), made.ID); err != nil {
 			a.cfg.Logger.WarnContext(ctx, "a forked session that nobody uses stays", "session", made.ID, "error", err)
 		}
 	}
-	return made, err
+	return settled, err
 }
 
-// settle sees that a forked session is where it has to be, and gives it what
-// any session of ours has.
-func (a *Agent) settle(ctx context.Context, client *Client, source, made Session, at workspace.Location) error {
-	if !samePlace(made.Directory, at.Workspace.Directory) && !samePlace(made.Directory, at.Directory) {
-		return &Error{Op: "fork session", Err: ErrMalformed, Message: fmt.Sprintf("asked for one in %s, it is in %s", at.Directory, made.Directory)}
+// settle brings a forked session to where it has to be, and gives it what any
+// session of ours has. The server makes the fork of a session that is bound to
+// a workspace in that one, whatever it is asked for.
+func (a *Agent) settle(ctx context.Context, client *Client, source, made Session, at workspace.Location) (Session, error) {
+	here := at.Workspace.Directory
+	if !samePlace(made.Directory, here) {
+		if err := client.MoveSession(ctx, made.ID, here); err != nil {
+			return made, err
+		}
 	}
 	id := workspaceID(at)
 	m := mark{Workspace: id, Model: source.Model}
@@ -97,10 +101,14 @@ func (a *Agent) settle(ctx context.Context, client *Client, source, made Session
 		m.Model = markOf(source).Model
 	}
 	if _, err := client.UpdateSession(ctx, made.ID, SessionChange{Metadata: withMark(made.Metadata, m), Permission: a.rules(at)}); err != nil {
-		return err
+		return made, err
 	}
-	if made.WorkspaceID == id {
-		return nil
+	if err := client.Warp(ctx, placeAt(at), made.ID, id); err != nil {
+		return made, err
 	}
-	return client.Warp(ctx, placeAt(at), made.ID, id)
+	settled, err := client.Session(ctx, made.ID)
+	if err == nil && (settled.WorkspaceID != id || !samePlace(settled.Directory, here)) {
+		err = &Error{Op: "fork session", Err: ErrMalformed, Message: fmt.Sprintf("asked for one in %s, it is in %s", here, settled.Directory)}
+	}
+	return settled, err
 }

@@ -210,6 +210,11 @@ func (p *Provider) rejoin(ctx context.Context, project workspace.Project, w work
 			continue
 		}
 		did = true
+		if !samePlace(s.Directory, t.directory) {
+			if err := client.MoveSession(ctx, s.ID, t.directory); err != nil && !errors.Is(err, ErrNoEndpoint) {
+				return did, err
+			}
+		}
 		if err := client.Warp(ctx, t.place, s.ID, t.id); err != nil {
 			return did, err
 		}

@@ -155,3 +155,12 @@ func (c *Client) AbortSession(ctx context.Context, id string) error {
 func (c *Client) DeleteSession(ctx context.Context, id string) error {
 	return c.do(ctx, call{op: "delete session", method: http.MethodDelete, path: sessionPath(id, "")})
 }
+
+// MoveSession has a session be as if it had been made in another directory, and
+// binds it to no workspace. No file is touched.
+func (c *Client) MoveSession(ctx context.Context, id, directory string) error {
+	return c.do(ctx, call{
+		op: "move session", method: http.MethodPost, path: "/experimental/control-plane/move-session",
+		body: map[string]any{"sessionID": id, "destination": map[string]string{"directory": directory}},
+	})
+}
