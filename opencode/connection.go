@@ -1,6 +1,9 @@
 package opencode
 
-import "context"
+import (
+	"context"
+	"sync"
+)
 
 // Connection is the way to a server. It is safe for concurrent use.
 type Connection interface {
@@ -15,3 +18,44 @@ type Attached struct{ C *Client }
 
 // Client returns the client, without asking whether the server answers.
 func (a Attached) Client(context.Context) (*Client, error) { return a.C, nil }
+
+// OnDemand is the connection to a server of our own that is started when it is
+// first needed, for programs that mostly do without.
+type OnDemand struct {
+	o ServerOptions
+
+	mu     sync.Mutex
+	server *Server
+	err    error
+}
+
+// NewOnDemand returns a connection; nothing is started yet.
+func NewOnDemand(o ServerOptions) *OnDemand { return &OnDemand{o: o} }
+
+// Client starts the server, where that hasn't been done, and waits for it.
+func (d *OnDemand) Client(ctx context.Context) (*Client, error) {
+	server, err := d.started(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return server.Client(ctx)
+}
+
+func (d *OnDemand) started(ctx context.Context) (*Server, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.server == nil && d.err == nil {
+		d.server, d.err = StartServer(ctx, d.o)
+	}
+	return d.server, d.err
+}
+
+// Close ends the server, if it was started.
+func (d *OnDemand) Close() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.server == nil {
+		return nil
+	}
+	return d.server.Close()
+}

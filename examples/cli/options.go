@@ -15,7 +15,7 @@ type options struct {
 	DB          string `name:"db" group:"Flags before the command:" placeholder:"FILE" env:"THREADTREE_DB" default:"${db}" help:"The database that remembers the workspaces. Default: ${db_shown}"`
 	Home        string `name:"home" group:"Flags before the command:" placeholder:"DIR" env:"THREADTREE_HOME" default:"${home}" help:"Where worktrees go. Default: ${home_shown}"`
 	Provider    string `name:"provider" group:"Flags before the command:" placeholder:"NAME" enum:"git,opencode,auto" default:"git" help:"Who makes workspaces: git, opencode, or auto (OpenCode, and git where OpenCode is not to be had). Default: git"`
-	OpenCodeURL string `name:"opencode-url" group:"Flags before the command:" placeholder:"URL" help:"Address of the OpenCode server, for opencode and auto."`
+	OpenCodeURL string `name:"opencode-url" group:"Flags before the command:" placeholder:"URL" help:"Address of your OpenCode server, for opencode and auto; without it one is started where it is needed. Its password is taken from OPENCODE_SERVER_PASSWORD."`
 	JSON        bool   `name:"json" group:"Flags before the command:" help:"Print JSON on standard output, and errors as JSON on standard error."`
 	Quiet       bool   `name:"quiet" group:"Flags before the command:" short:"q" help:"No progress; a workspace is printed as its directory alone."`
 
@@ -38,6 +38,7 @@ type options struct {
 	Push      pushCommand      `cmd:"" help:"Publish a thread's branch."`
 	GC        gcCommand        `cmd:"" name:"gc" help:"Say what could be let go, or let it go."`
 	Reconcile reconcileCommand `cmd:"" help:"Repair the records of a project after a crash."`
+	Plugin    pluginCommand    `cmd:"" help:"Write the plugin for an OpenCode server that you run yourself."`
 }
 
 // settings are those of the parser.

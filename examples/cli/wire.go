@@ -20,13 +20,6 @@ func (a *app) withGit(ctx context.Context, f func(*workspace.Manager, *gitops.Re
 	if a.opts.DB == "" || a.opts.Home == "" {
 		return &usageError{"the home directory of this user is not known: give --db and --home"}
 	}
-	if a.opts.Provider == workspace.ProviderOpenCode {
-		return &workspace.Error{
-			Code:    workspace.ErrProviderUnavailable,
-			Message: "this program knows no OpenCode provider yet; nothing was done",
-			Hint:    "use --provider git",
-		}
-	}
 	db, err := filepath.Abs(a.opts.DB)
 	if err != nil {
 		return err
@@ -52,42 +45,21 @@ func (a *app) withGit(ctx context.Context, f func(*workspace.Manager, *gitops.Re
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
+	by, err := a.providers(git, store, home)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, by.closer.Close()) }()
 	manager, err := workspace.NewManager(workspace.Config{
-		Store: store, Repository: repository, Locker: locks, Provider: a.provider(git),
-		Recoverers: []workspace.Recoverer{gitops.NewRepairer(repository, locks), gitops.NewMerger(repository, gitops.MergeOptions{})},
+		Store: store, Repository: repository, Locker: locks, Provider: by.create, Removers: by.all,
+		Recoverers: append([]workspace.Recoverer{
+			gitops.NewRepairer(repository, locks), gitops.NewMerger(repository, gitops.MergeOptions{}),
+		}, by.recoverers...),
 	})
 	if err != nil {
 		return err
 	}
 	return f(manager, repository)
-}
-
-// provider is git's, which under auto says on each workspace that it stood in.
-func (a *app) provider(git workspace.Provider) workspace.Provider {
-	if a.opts.Provider == "auto" {
-		return &standIn{git}
-	}
-	return git
-}
-
-// standIn is git in OpenCode's place.
-type standIn struct{ workspace.Provider }
-
-// Create makes the workspace and warns that it is not OpenCode's.
-func (s *standIn) Create(ctx context.Context, req workspace.CreateRequest) (workspace.Created, error) {
-	created, err := s.Provider.Create(ctx, req)
-	if err == nil {
-		created.Warnings = append(created.Warnings, "OpenCode is not to be had in this program: git made the workspace")
-	}
-	return created, err
-}
-
-// Precheck has git look ahead.
-func (s *standIn) Precheck(ctx context.Context, req workspace.CreateRequest) error {
-	if p, ok := s.Provider.(workspace.Prechecker); ok {
-		return p.Precheck(ctx, req)
-	}
-	return nil
 }
 
 // directory returns a directory as it is remembered: spelled as the caller
