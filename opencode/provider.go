@@ -119,6 +119,7 @@ func (p *Provider) Precheck(ctx context.Context, req workspace.CreateRequest) er
 // codes are provider_unavailable, provider_failed and timeout; with Auto the
 // workspace is git's, with a warning that says so.
 func (p *Provider) Create(ctx context.Context, req workspace.CreateRequest) (workspace.Created, error) {
+	req.Progress(workspace.Event{Phase: workspace.PhaseWait, Message: "Waiting for OpenCode"})
 	limit, cancel := context.WithTimeoutCause(ctx, p.cfg.Timeout, ErrTimeout)
 	client, adapter, err := p.ready(limit, placeOf(req.Project, ""))
 	cancel()
@@ -180,7 +181,7 @@ func (p *Provider) createHere(ctx context.Context, req workspace.CreateRequest, 
 	created.Plan.ProviderID = id
 	limit, cancel := context.WithTimeoutCause(ctx, p.cfg.Timeout, ErrTimeout)
 	defer cancel()
-	req.Progress(workspace.Event{Phase: workspace.PhaseRegister, Message: "Telling OpenCode"})
+	p.tell(req.Progress)
 	err = p.register(limit, client, tree{
 		id: id, directory: created.Plan.Directory, branch: created.Plan.Branch,
 		project: req.Project, place: placeOf(req.Project, created.Plan.Directory),
@@ -235,6 +236,7 @@ func (p *Provider) Clear(ctx context.Context, project workspace.Project, w works
 func (p *Provider) Remove(ctx context.Context, req workspace.RemoveRequest) (workspace.Removed, error) {
 	removed, err := p.cfg.Git.Remove(ctx, req)
 	if err == nil {
+		p.tell(req.Progress)
 		removed.Left = append(removed.Left, p.letGo(ctx, req.Project, req.Workspace)...)
 	}
 	return removed, err
@@ -244,6 +246,7 @@ func (p *Provider) Remove(ctx context.Context, req workspace.RemoveRequest) (wor
 func (p *Provider) Resume(ctx context.Context, req workspace.RemoveRequest) (workspace.Removed, bool, error) {
 	removed, found, err := p.cfg.Git.Resume(ctx, req)
 	if err == nil && found {
+		p.tell(req.Progress)
 		removed.Left = append(removed.Left, p.letGo(ctx, req.Project, req.Workspace)...)
 	}
 	return removed, found, err
@@ -257,6 +260,7 @@ func (p *Provider) Restore(ctx context.Context, req workspace.RestoreRequest) (w
 	if err != nil {
 		return restored, err
 	}
+	p.tell(req.Progress)
 	w := req.Trashed.Workspace
 	w.Directory, w.Branch = restored.Directory, restored.Branch
 	limit, cancel := context.WithTimeoutCause(ctx, p.cfg.Timeout, ErrTimeout)
@@ -276,4 +280,8 @@ func (p *Provider) Discard(ctx context.Context, project workspace.Project, t wor
 // DiskUse measures a directory.
 func (p *Provider) DiskUse(ctx context.Context, directory string) (int64, error) {
 	return p.cfg.Git.DiskUse(ctx, directory)
+}
+
+func (p *Provider) tell(progress func(workspace.Event)) {
+	progress(workspace.Event{Phase: workspace.PhaseRegister, Message: "Telling OpenCode"})
 }

@@ -38,7 +38,7 @@ func (p *Provider) Recover(ctx context.Context, project workspace.Project) ([]st
 		return nil, failure(ctx, fmt.Sprintf("OpenCode's list of workspaces, which has %d of this project's, could not be looked at", len(ours)),
 			"the workspaces themselves are usable", p.late(err))
 	}
-	lines, err := p.tell(limit, project, ours)
+	lines, err := p.tellAgain(limit, project, ours)
 	more, dropErr := p.dropRows(limit, client, project, records)
 	if err = errors.Join(err, dropErr); err != nil {
 		err = failure(ctx, "OpenCode's list of workspaces could not be put right", "the workspaces themselves are usable", p.late(err))
@@ -46,8 +46,8 @@ func (p *Provider) Recover(ctx context.Context, project workspace.Project) ([]st
 	return append(lines, more...), err
 }
 
-// tell has OpenCode know the ready workspaces whose worktrees are there.
-func (p *Provider) tell(ctx context.Context, project workspace.Project, ours []workspace.Workspace) ([]string, error) {
+// tellAgain has OpenCode know the ready workspaces whose worktrees are there.
+func (p *Provider) tellAgain(ctx context.Context, project workspace.Project, ours []workspace.Workspace) ([]string, error) {
 	var (
 		lines []string
 		errs  []error
