@@ -1,5 +1,39 @@
-// Package opencode is OpenCode: a client of its HTTP API, its server process,
-// and the provider that makes workspaces known to it.
+// Package opencode is OpenCode: a [Client] of its HTTP API, a [Server] process
+// of our own, the [Provider] that makes workspaces known to it, and the
+// [Agent] through which threads talk to their sessions.
+//
+// # Who makes the worktree
+//
+// The worktrees are made, judged and removed by a git provider. OpenCode is
+// told of them by an adapter of ours, a small plugin that is embedded here and
+// that the server which we start loads: it takes a worktree that exists, and
+// its removal deletes nothing. With a server that doesn't have it, or on
+// request, an adapter that the server brings makes the worktree, detached, and
+// git goes on from there: branch, base and set-up are by the same rules, and
+// the removal is git's too.
+//
+// A server must be started with OPENCODE_EXPERIMENTAL_WORKSPACES=1, and be
+// [minVersion] or newer. With Auto, git makes the workspace alone where
+// OpenCode is missing, too old, without that flag, unreachable or failing,
+// with a warning on the workspace that says which.
+//
+// # What the guard rail is
+//
+// A session in a workspace may not write outside of it with OpenCode's own
+// tools, nor name the project's main checkout in a shell command; what would
+// have to be asked for is refused, so that an unattended agent never waits for
+// ever. That is a guard rail and no boundary: a shell command can still write
+// there by a path that it puts together. Who needs a boundary runs the server
+// in a sandbox of the system's.
+//
+// # Sessions and undo
+//
+// OpenCode deletes the sessions of a workspace that it drops. Here they are
+// let go first and marked, and bound again when the workspace is restored.
+//
+// There is an official SDK in Go; its module can't be had from the module
+// proxies that we reach, and it has no calls for workspaces, so the client is
+// written here.
 package opencode
 
 // minVersion is the oldest OpenCode whose workspace API does what is asked of
