@@ -13,7 +13,7 @@
 // the removal is git's too.
 //
 // A server must be started with OPENCODE_EXPERIMENTAL_WORKSPACES=1, and be
-// [minVersion] or newer. With Auto, git makes the workspace alone where
+// version 1.15.13 or newer. With Auto, git makes the workspace alone where
 // OpenCode is missing, too old, without that flag, unreachable or failing,
 // with a warning on the workspace that says which.
 //
