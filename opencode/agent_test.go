@@ -1,12 +1,16 @@
 package opencode
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/threadtree/threadtree/workspace"
 )
@@ -79,6 +83,172 @@ func TestWritesToTheMainCheckoutAreRefused(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(p.dir, "new")); !os.IsNotExist(err) {
 		t.Errorf("the command made a file in the main checkout")
+	}
+}
+
+func TestSubdirectory(t *testing.T) {
+	t.Parallel()
+	s := common(t)
+	p := newPlace(t, s, nil)
+	p.commit("app/f", "x\n")
+	p.dir = filepath.Join(p.dir, "app")
+	a := p.agent(s)
+	w := p.create("1", workspace.CreateOptions{Name: "one"})
+	p.ask(a, "1", `call write {"filePath":"here.txt","content":"x"}`)
+	if _, err := os.Stat(filepath.Join(w.Directory, "app", "here.txt")); err != nil {
+		t.Error(err)
+	}
+	p.create("2", workspace.CreateOptions{Name: "two"})
+	if session, err := a.Fork(t.Context(), "1", "2"); err != nil {
+		t.Error(detail(err))
+	} else if got, err := client(t, s).Session(t.Context(), session.ID); err != nil || filepath.Base(got.Directory) != "app" {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+// TestNobodyIsAsked has the user's own settings ask for each command, and an
+// agent ask a question: both are refused, and the turn ends.
+func TestNobodyIsAsked(t *testing.T) {
+	t.Parallel()
+	model := newFakeModel()
+	t.Cleanup(model.close)
+	s := start(t, func(o *ServerOptions) {
+		o.Config = strings.Replace(model.config(), "{", `{"permission":{"bash":"ask"},`, 1)
+	})
+	p := newPlace(t, s, nil)
+	a := p.agent(s)
+	w := p.create("1", workspace.CreateOptions{Name: "one"})
+	_, told := p.ask(a, "1", `call bash {"command":"touch made","description":"make a file"}`)
+	if _, err := os.Stat(filepath.Join(w.Directory, "made")); !os.IsNotExist(err) {
+		t.Errorf("the command ran")
+	}
+	if !slices.ContainsFunc(told, func(e workspace.AgentEvent) bool { return e.Kind == workspace.AgentRefused }) {
+		t.Errorf("%v", told)
+	}
+	said, told := p.ask(a, "1", `call question {"questions":[{"question":"Which?","header":"Which","options":[{"label":"a","description":"a"}]}]}`)
+	t.Logf("%q, %v", said, told)
+	if said, _ := p.ask(a, "1", "still there"); !strings.Contains(said, "still there") {
+		t.Errorf("%q", said)
+	}
+}
+
+func TestTurnIsStopped(t *testing.T) {
+	t.Parallel()
+	s := common(t)
+	p := newPlace(t, s, nil)
+	a := p.agent(s)
+	w := p.create("1", workspace.CreateOptions{Name: "one"})
+	p.ask(a, "1", "hello")
+	for name, stop := range map[string]func(cancel context.CancelFunc) error{
+		"by cancelling": func(cancel context.CancelFunc) error { cancel(); return nil },
+		"by aborting":   func(context.CancelFunc) error { return a.Abort(t.Context(), "1") },
+	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		ended := make(chan error, 1)
+		begun := make(chan struct{})
+		var once sync.Once
+		go func() {
+			_, err := a.Prompt(ctx, p.dir, "1", `call bash {"command":"touch begun && sleep 600","description":"wait"}`, func(e workspace.AgentEvent) {
+				if e.Kind == workspace.AgentTool {
+					once.Do(func() { close(begun) })
+				}
+			})
+			ended <- err
+		}()
+		<-begun
+		for {
+			if _, err := os.Stat(filepath.Join(w.Directory, "begun")); err == nil {
+				break
+			}
+			time.Sleep(20 * time.Millisecond)
+		}
+		if err := stop(cancel); err != nil {
+			t.Errorf("%s: %s", name, detail(err))
+		}
+		if err := <-ended; err == nil {
+			t.Errorf("%s: the turn ended without an error", name)
+		}
+		if err := os.Remove(filepath.Join(w.Directory, "begun")); err != nil {
+			t.Error(err)
+		}
+		if said, _ := p.ask(a, "1", "after "+name); !strings.Contains(said, "after "+name) {
+			t.Errorf("%s: %q", name, said)
+		}
+	}
+	if err := a.Abort(t.Context(), "none"); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestSessionThatIsGoneIsReplaced(t *testing.T) {
+	t.Parallel()
+	s := common(t)
+	p := newPlace(t, s, nil)
+	a := p.agent(s)
+	p.create("1", workspace.CreateOptions{Name: "one"})
+	p.ask(a, "1", "hello")
+	before, err := p.store.Session(t.Context(), "1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := client(t, s).DeleteSession(t.Context(), before.ID); err != nil {
+		t.Fatal(err)
+	}
+	p.create("2", workspace.CreateOptions{Name: "two"})
+	if _, err := a.Fork(t.Context(), "1", "2"); !errors.Is(err, workspace.ErrNotFound) {
+		t.Errorf("fork of a session that is gone: %s", detail(err))
+	}
+	if _, err := a.Fork(t.Context(), "none", "2"); !errors.Is(err, workspace.ErrNotFound) {
+		t.Errorf("fork of no session: %s", detail(err))
+	}
+	p.ask(a, "1", "hello again")
+	after, err := p.store.Session(t.Context(), "1")
+	if err != nil || after.ID == before.ID {
+		t.Errorf("%+v, %v", after, err)
+	}
+}
+
+func TestForkKeepsTheModel(t *testing.T) {
+	t.Parallel()
+	s := common(t)
+	p := newPlace(t, s, nil)
+	a := p.agent(s)
+	p.create("1", workspace.CreateOptions{Name: "one"})
+	p.ask(a, "1", "hello")
+	source, err := p.store.Session(t.Context(), "1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := client(t, s)
+	if _, err := c.Prompt(t.Context(), source.ID, Prompt{Text: "with the other", Model: &SessionModel{ID: "other", ProviderID: "fake"}}); err != nil {
+		t.Fatal(err)
+	}
+	p.create("2", workspace.CreateOptions{Name: "two"})
+	if _, err := a.Fork(t.Context(), "1", "2"); err != nil {
+		t.Fatal(detail(err))
+	}
+	p.ask(a, "2", "which model is it in "+p.root)
+	if !shared.model.saw("other: which model is it in " + p.root) {
+		t.Errorf("the fork went on with another model")
+	}
+}
+
+func TestWithoutAWorkspace(t *testing.T) {
+	t.Parallel()
+	s := common(t)
+	p := newPlace(t, s, nil)
+	a := p.agent(s)
+	p.ask(a, "1", `call write {"filePath":"here.txt","content":"x"}`)
+	if _, err := os.Stat(filepath.Join(p.dir, "here.txt")); err != nil {
+		t.Error(err)
+	}
+	p.create("2", workspace.CreateOptions{Name: "two"})
+	if session, err := a.Fork(t.Context(), "1", "2"); err != nil || session.ParentID == "" {
+		t.Errorf("%+v, %s", session, detail(err))
+	}
+	if _, err := a.Fork(t.Context(), "1", "2"); !errors.Is(err, workspace.ErrAlreadyExists) {
+		t.Errorf("fork twice: %s", detail(err))
 	}
 }
 

@@ -89,7 +89,7 @@ func (a *Agent) fork(ctx context.Context, sourceID string, at workspace.Location
 // session of ours has. The server makes the fork of a session that is bound to
 // a workspace in that one, whatever it is asked for.
 func (a *Agent) settle(ctx context.Context, client *Client, source, made Session, at workspace.Location) (Session, error) {
-	here := at.Workspace.Directory
+	here := at.Directory
 	if !samePlace(made.Directory, here) {
 		if err := client.MoveSession(ctx, made.ID, here); err != nil {
 			return made, err

@@ -251,3 +251,13 @@ func (p *place) write(path, content string) {
 		p.t.Fatal(err)
 	}
 }
+
+func (p *place) commit(path, content string) {
+	p.t.Helper()
+	if err := os.MkdirAll(filepath.Dir(filepath.Join(p.dir, path)), 0o755); err != nil {
+		p.t.Fatal(err)
+	}
+	p.write(path, content)
+	p.run(p.dir, "add", ".")
+	p.run(p.dir, "commit", "-q", "-m", "add "+path)
+}

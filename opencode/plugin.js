@@ -41,7 +41,8 @@ export const ThreadTree = async ({ experimental_workspace }) => {
       if ((await realpath(project)) !== (await realpath(common))) throw new Error(`${extra.path} belongs to another repository than ${extra.repo}`)
     },
     async remove() {},
-    target: (info) => ({ type: "local", directory: info.directory }),
+    // Sessions work in the project's subdirectory, where it has one.
+    target: (info) => ({ type: "local", directory: info.extra?.work || info.directory }),
   })
   return {
     // The server is started without npm's network so that it doesn't wait for

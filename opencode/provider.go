@@ -182,10 +182,9 @@ func (p *Provider) createHere(ctx context.Context, req workspace.CreateRequest, 
 	limit, cancel := context.WithTimeoutCause(ctx, p.cfg.Timeout, ErrTimeout)
 	defer cancel()
 	p.tell(req.Progress)
-	err = p.register(limit, client, tree{
-		id: id, directory: created.Plan.Directory, branch: created.Plan.Branch,
-		project: req.Project, place: placeOf(req.Project, created.Plan.Directory),
-	})
+	err = p.register(limit, client, treeOf(req.Project, workspace.Workspace{
+		ProviderID: id, Directory: created.Plan.Directory, Branch: created.Plan.Branch, Subdirectory: req.Project.Subdirectory,
+	}))
 	if err == nil {
 		return created, nil
 	}

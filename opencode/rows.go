@@ -13,14 +13,19 @@ import (
 // tree is a worktree that OpenCode is to know.
 type tree struct {
 	id, directory, branch string
-	project               workspace.Project
+	// work is where sessions work: the project's subdirectory of it.
+	work    string
+	project workspace.Project
 	// place is the directory by which OpenCode finds the project.
 	place string
 }
 
 // treeOf is the worktree of a record.
 func treeOf(project workspace.Project, w workspace.Workspace) tree {
-	return tree{id: w.ProviderID, directory: w.Directory, branch: w.Branch, project: project, place: placeOf(project, w.Directory)}
+	return tree{
+		id: w.ProviderID, directory: w.Directory, branch: w.Branch, work: w.WorkDirectory(),
+		project: project, place: placeOf(project, w.Directory),
+	}
 }
 
 // register has OpenCode know a worktree, under an id of ours and in one row
@@ -44,7 +49,7 @@ func (p *Provider) register(ctx context.Context, client *Client, t tree) error {
 	made, err := client.CreateWorkspace(ctx, t.place, NewWorkspace{
 		ID: t.id, Type: AdapterThreadtree, Branch: t.branch,
 		Extra: map[string]string{
-			"path": t.directory, "repo": t.project.ID, "branch": t.branch, "name": rowName(t.project, t.directory),
+			"path": t.directory, "work": t.work, "repo": t.project.ID, "branch": t.branch, "name": rowName(t.project, t.directory),
 		},
 	})
 	if err != nil {
@@ -210,8 +215,8 @@ func (p *Provider) rejoin(ctx context.Context, project workspace.Project, w work
 			continue
 		}
 		did = true
-		if !samePlace(s.Directory, t.directory) {
-			if err := client.MoveSession(ctx, s.ID, t.directory); err != nil && !errors.Is(err, ErrNoEndpoint) {
+		if !samePlace(s.Directory, t.work) {
+			if err := client.MoveSession(ctx, s.ID, t.work); err != nil && !errors.Is(err, ErrNoEndpoint) {
 				return did, err
 			}
 		}
