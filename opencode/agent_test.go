@@ -2,6 +2,7 @@ package opencode
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -276,5 +277,35 @@ func TestFork(t *testing.T) {
 	messages, err := c.Messages(t.Context(), session.ID, 0)
 	if err != nil || !strings.Contains(text(t, messages), "apple") {
 		t.Errorf("%v, %v", text(t, messages), err)
+	}
+}
+
+// TestHelpersOfTheAgentAreHeldToo has the agent hand work to one of its own.
+func TestHelpersOfTheAgentAreHeldToo(t *testing.T) {
+	t.Parallel()
+	s := common(t)
+	p := newPlace(t, s, nil)
+	a := p.agent(s)
+	w := p.create("1", workspace.CreateOptions{Name: "one"})
+	victim := filepath.Join(p.dir, "readme")
+	before, err := os.ReadFile(victim)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hand := func(prompt string) string {
+		arguments, err := json.Marshal(map[string]string{"description": "help", "prompt": prompt, "subagent_type": "general"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		said, _ := p.ask(a, "1", "call task "+string(arguments))
+		return said
+	}
+	said := hand(fmt.Sprintf(`call write {"filePath":%q,"content":"gone\n"}`, victim))
+	if got, err := os.ReadFile(victim); err != nil || string(got) != string(before) {
+		t.Errorf("%q, %v: %s", got, err, said)
+	}
+	said = hand(`call write {"filePath":"helped.txt","content":"x"}`)
+	if _, err := os.Stat(filepath.Join(w.Directory, "helped.txt")); err != nil {
+		t.Errorf("%v: %s", err, said)
 	}
 }
