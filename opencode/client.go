@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"mime"
 	"net"
 	"net/http"
 	"net/url"
@@ -45,6 +44,8 @@ type Client struct {
 	base *url.URL
 	o    ClientOptions
 	http *http.Client
+	// quiet is how long the event stream may say nothing.
+	quiet time.Duration
 }
 
 // NewClient returns a client of the server at address, for example
@@ -58,6 +59,8 @@ func NewClient(address string, o ClientOptions) (*Client, error) {
 	if base.User != nil {
 		if password, ok := base.User.Password(); ok && o.Password == "" {
 			o.Username, o.Password = base.User.Username(), password
+		} else if o.Username == "" {
+			o.Username = base.User.Username()
 		}
 		base.User = nil
 	}
@@ -87,7 +90,7 @@ func NewClient(address string, o ClientOptions) (*Client, error) {
 			IdleConnTimeout:     time.Minute,
 		}
 	}
-	return &Client{base: base, o: o, http: &http.Client{
+	return &Client{base: base, o: o, quiet: quietFor, http: &http.Client{
 		Transport: o.Transport,
 		// A server that sends elsewhere is not OpenCode's API.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -97,13 +100,11 @@ func NewClient(address string, o ClientOptions) (*Client, error) {
 // URL is the server's address, without user name and password.
 func (c *Client) URL() string { return c.base.String() }
 
-// redacted is an address without its password.
+// redacted is an address without what may be secret in it.
 func redacted(address string) string {
-	if u, err := url.Parse(address); err == nil {
-		return u.Redacted()
-	}
-	if _, after, ok := strings.Cut(address, "@"); ok {
-		return "…@" + after
+	address, _, _ = strings.Cut(address, "?")
+	if at := strings.LastIndex(address, "@"); at >= 0 {
+		return "…" + address[at:]
 	}
 	return address
 }
@@ -217,79 +218,4 @@ func bare(err error) error {
 		return e.Err
 	}
 	return err
-}
-
-// decode reads an answer.
-func decode(r call, resp *http.Response, body []byte) error {
-	e := &Error{Op: r.op, Status: resp.StatusCode}
-	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
-	ok := resp.StatusCode >= 200 && resp.StatusCode < 300
-	switch {
-	case resp.StatusCode == http.StatusUnauthorized, resp.StatusCode == http.StatusForbidden:
-		e.Err = ErrUnauthorized
-		return e
-	case kind == "text/html":
-		// The web page, which is what there is on paths that aren't known.
-		e.Err = ErrNoEndpoint
-		return e
-	case ok && r.out == nil:
-		return nil
-	case ok && kind == "application/json":
-		if err := json.Unmarshal(body, r.out); err != nil {
-			e.Err = fmt.Errorf("%w: %w", ErrMalformed, err)
-			return e
-		}
-		return nil
-	case ok:
-		e.Err = ErrMalformed
-		return e
-	case resp.StatusCode == http.StatusInternalServerError && len(body) == 0:
-		// Without its web page the server answers so on unknown paths.
-		e.Err = ErrNoEndpoint
-		return e
-	}
-	e.Name, e.Message = refusal(body, kind)
-	if resp.StatusCode == http.StatusNotFound || e.Name == "NotFoundError" || strings.HasPrefix(e.Message, "Workspace not found") {
-		e.Err = ErrNotFound
-	}
-	if e.Name == "UnknownError" && strings.Contains(e.Message, "Unable to connect") {
-		// An old server hands unknown paths on to a web site.
-		e.Err = ErrNoEndpoint
-	}
-	return e
-}
-
-// refusal takes name and message out of each of the forms in which the server
-// gives an error.
-func refusal(body []byte, kind string) (name, message string) {
-	text := strings.TrimSpace(string(body))
-	if len(text) > 2000 {
-		text = strings.ToValidUTF8(text[:2000], "") + " …"
-	}
-	if kind != "application/json" {
-		return "", text
-	}
-	var form struct {
-		Name    string `json:"name"`
-		Tag     string `json:"_tag"`
-		Message string `json:"message"`
-		Data    struct {
-			Message string `json:"message"`
-		} `json:"data"`
-		Error string `json:"error"`
-	}
-	if json.Unmarshal(body, &form) != nil {
-		return "", text
-	}
-	for _, name = range []string{form.Name, form.Tag} {
-		if name != "" {
-			break
-		}
-	}
-	for _, message = range []string{form.Data.Message, form.Message, form.Error, text} {
-		if message != "" {
-			break
-		}
-	}
-	return name, message
 }

@@ -6,10 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"mime"
 	"net/http"
-	"strings"
 	"time"
 
+	"github.com/cenkalti/backoff/v5"
 	"github.com/tmaxmax/go-sse"
 )
 
@@ -36,98 +37,100 @@ const maxEvent = 8 << 20
 // ends or stays silent. It returns when ctx ends, with ctx's error, or where
 // connecting again is of no use: [ErrUnauthorized], [ErrNoEndpoint].
 func (c *Client) Events(ctx context.Context, each func(Event)) error {
+	pause := backoff.NewExponentialBackOff()
+	pause.InitialInterval, pause.MaxInterval = 200*time.Millisecond, 10*time.Second
+	for {
+		err := c.listen(ctx, func(e Event) {
+			pause.Reset()
+			each(e)
+		})
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case errors.Is(err, ErrUnauthorized), errors.Is(err, ErrNoEndpoint):
+			return err
+		}
+		after := pause.NextBackOff()
+		c.o.Logger.DebugContext(ctx, "opencode events interrupted", "error", err, "again in", after)
+		select {
+		case <-time.After(after):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// listen tells of what happens until the connection ends.
+func (c *Client) listen(ctx context.Context, each func(Event)) error {
 	const op = "listen to events"
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.base.String()+"/global/event", nil)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	silence := time.AfterFunc(c.quiet, cancel)
+	defer silence.Stop()
+	req, err := c.request(ctx, call{method: http.MethodGet, path: "/global/event"})
 	if err != nil {
 		return &Error{Op: op, Err: err}
 	}
-	c.authorize(req)
-	client := sse.Client{
-		HTTPClient: &http.Client{Transport: watchful{c.o.Transport}},
-		Backoff:    sse.Backoff{InitialInterval: 200 * time.Millisecond, Multiplier: 1.6, MaxInterval: 10 * time.Second},
-		ResponseValidator: func(resp *http.Response) error {
-			switch kind := resp.Header.Get("Content-Type"); {
-			case resp.StatusCode == http.StatusUnauthorized, resp.StatusCode == http.StatusForbidden:
-				return &Error{Op: op, Status: resp.StatusCode, Err: ErrUnauthorized}
-			case strings.HasPrefix(kind, "text/html"):
-				return &Error{Op: op, Status: resp.StatusCode, Err: ErrNoEndpoint}
-			case resp.StatusCode != http.StatusOK || !strings.HasPrefix(kind, "text/event-stream"):
-				return passing{fmt.Errorf("status %d, %s", resp.StatusCode, kind)}
-			}
-			return nil
-		},
-		OnRetry: func(err error, after time.Duration) {
-			c.o.Logger.DebugContext(ctx, "opencode events interrupted", "error", err, "again in", after)
-		},
-	}
-	conn := client.NewConnection(req)
-	conn.Buffer(nil, maxEvent)
-	conn.SubscribeToAll(func(e sse.Event) {
-		var frame struct {
-			Directory string `json:"directory"`
-			Payload   struct {
-				Type       string          `json:"type"`
-				Properties json.RawMessage `json:"properties"`
-			} `json:"payload"`
-		}
-		if json.Unmarshal([]byte(e.Data), &frame) != nil || frame.Payload.Type == "" || frame.Payload.Type == "sync" {
-			// "sync" says once more what another event says.
-			return
-		}
-		each(Event{Type: frame.Payload.Type, Directory: frame.Directory, Properties: frame.Payload.Properties})
-	})
-	err = conn.Connect()
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	if e, ok := errors.AsType[*Error](err); ok {
-		return e
-	}
-	return &Error{Op: op, Err: fmt.Errorf("%w: %w", ErrUnreachable, err)}
-}
-
-// passing is an error after which trying again makes sense.
-type passing struct{ error }
-
-// Temporary is how the event library is told so.
-func (passing) Temporary() bool { return true }
-
-// watchful cuts a connection that stays silent.
-type watchful struct{ next http.RoundTripper }
-
-func (w watchful) RoundTrip(req *http.Request) (*http.Response, error) {
-	ctx, cancel := context.WithCancel(req.Context())
-	timer := time.AfterFunc(quietFor, cancel)
-	resp, err := w.next.RoundTrip(req.WithContext(ctx))
+	req.Header.Set("Accept", "text/event-stream")
+	resp, err := c.http.Do(req)
 	if err != nil {
-		timer.Stop()
-		cancel()
-		return nil, err
+		return c.unanswered(ctx, op, err)
 	}
-	resp.Body = &watchedBody{ReadCloser: resp.Body, timer: timer, cancel: cancel}
-	return resp, nil
+	defer resp.Body.Close()
+	if err := streams(resp); err != nil {
+		return &Error{Op: op, Status: resp.StatusCode, Err: err}
+	}
+	for e, err := range sse.Read(&watched{resp.Body, silence, c.quiet}, &sse.ReadConfig{MaxEventSize: maxEvent}) {
+		if err != nil {
+			return c.unanswered(ctx, op, err)
+		}
+		if told, ok := event(e.Data); ok {
+			each(told)
+		}
+	}
+	return &Error{Op: op, Err: fmt.Errorf("%w: the connection ended", ErrUnreachable)}
 }
 
-type watchedBody struct {
-	io.ReadCloser
-	timer  *time.Timer
-	cancel context.CancelFunc
+// streams returns why an answer is no stream of events, nil if it is one.
+func streams(resp *http.Response) error {
+	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	switch {
+	case resp.StatusCode == http.StatusUnauthorized, resp.StatusCode == http.StatusForbidden:
+		return ErrUnauthorized
+	case kind == "text/html", resp.StatusCode == http.StatusNotFound, elsewhere(resp.StatusCode):
+		return ErrNoEndpoint
+	case resp.StatusCode != http.StatusOK || kind != "text/event-stream":
+		return ErrMalformed
+	}
+	return nil
 }
 
-func (b *watchedBody) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
-	if n > 0 {
-		b.timer.Reset(quietFor)
+// event reads what the server says in a frame of the stream.
+func event(data string) (Event, bool) {
+	var frame struct {
+		Directory string `json:"directory"`
+		Payload   struct {
+			Type       string          `json:"type"`
+			Properties json.RawMessage `json:"properties"`
+		} `json:"payload"`
 	}
-	if errors.Is(err, context.Canceled) {
-		// The connection is cut, the caller isn't: that is an end like any other.
-		err = io.ErrUnexpectedEOF
+	// "sync" says once more what another event says.
+	if json.Unmarshal([]byte(data), &frame) != nil || frame.Payload.Type == "" || frame.Payload.Type == "sync" {
+		return Event{}, false
 	}
-	return n, err
+	return Event{Type: frame.Payload.Type, Directory: frame.Directory, Properties: frame.Payload.Properties}, true
 }
 
-func (b *watchedBody) Close() error {
-	b.timer.Stop()
-	b.cancel()
-	return b.ReadCloser.Close()
+// watched is a stream that is cut when it is waited on for too long. While
+// nobody reads, what has come meanwhile can wait.
+type watched struct {
+	io.Reader
+	silence *time.Timer
+	quiet   time.Duration
+}
+
+func (w *watched) Read(p []byte) (int, error) {
+	w.silence.Reset(w.quiet)
+	defer w.silence.Stop()
+	return w.Reader.Read(p)
 }

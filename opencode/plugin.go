@@ -1,12 +1,14 @@
 package opencode
 
 import (
+	"cmp"
 	"crypto/sha256"
 	_ "embed"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net/url"
 	"os"
@@ -52,21 +54,61 @@ func writePlugin(directory string) (string, error) {
 // caller wants over what the environment has, and the plugin.
 func settings(given string, env []string, plugin string) (string, error) {
 	merged := make(map[string]any)
-	for where, text := range map[string]string{"OPENCODE_CONFIG_CONTENT": lookup(env, "OPENCODE_CONFIG_CONTENT"), "Config": given} {
-		if where == "OPENCODE_CONFIG_CONTENT" && given != "" {
-			continue
+	var plugins []any
+	for _, from := range []struct{ name, text string }{
+		{"OPENCODE_CONFIG_CONTENT", lookup(env, "OPENCODE_CONFIG_CONTENT")}, {"Config", given},
+	} {
+		layer, err := object(from.text)
+		if err != nil {
+			return "", fmt.Errorf("%w: %s must be a JSON object, without comments: %w", ErrNoServer, from.name, err)
 		}
-		if strings.TrimSpace(text) == "" {
-			continue
+		list, ok := layer["plugin"].([]any)
+		if layer["plugin"] != nil && !ok {
+			return "", fmt.Errorf("%w: plugin in %s must be a list", ErrNoServer, from.name)
 		}
-		if err := json.Unmarshal([]byte(text), &merged); err != nil {
-			return "", fmt.Errorf("%w: %s is no JSON object: %w", ErrNoServer, where, err)
-		}
+		plugins = append(plugins, list...)
+		overlay(merged, layer)
 	}
-	plugins, _ := merged["plugin"].([]any)
 	merged["plugin"] = append(plugins, (&url.URL{Scheme: "file", Path: filepath.ToSlash(plugin)}).String())
-	encoded, err := json.Marshal(merged)
-	return string(encoded), err
+	var encoded strings.Builder
+	encoder := json.NewEncoder(&encoded)
+	// OpenCode fills in {env:NAME} and {file:PATH} before it decodes.
+	encoder.SetEscapeHTML(false)
+	err := encoder.Encode(merged)
+	return strings.TrimSpace(encoded.String()), err
+}
+
+// object decodes a JSON object; blank is an empty one.
+func object(text string) (map[string]any, error) {
+	if strings.TrimSpace(text) == "" {
+		return nil, nil
+	}
+	decoder := json.NewDecoder(strings.NewReader(text))
+	decoder.UseNumber()
+	var o map[string]any
+	if err := decoder.Decode(&o); err != nil {
+		return nil, err
+	}
+	if o == nil {
+		return nil, errors.New("it is null")
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("something follows it")
+	}
+	return o, nil
+}
+
+// overlay lays one object over another: objects in both are merged, the rest
+// is replaced.
+func overlay(under, over map[string]any) {
+	for key, value := range over {
+		below, both := under[key].(map[string]any)
+		if above, ok := value.(map[string]any); ok && both {
+			overlay(below, above)
+			continue
+		}
+		under[key] = value
+	}
 }
 
 // environment is what a server is started with.
@@ -81,11 +123,8 @@ func (s *Server) environment(config string) []string {
 	if s.o.OnlineInstall {
 		return env
 	}
-	before := lookup(env, "NPM_CONFIG_OFFLINE")
-	if before == "" {
-		before = "unset"
-	}
-	return append(without(env, "NPM_CONFIG_OFFLINE"), "NPM_CONFIG_OFFLINE=true", "THREADTREE_NPM_OFFLINE="+before)
+	before := cmp.Or(lookup(env, "NPM_CONFIG_OFFLINE"), lookup(env, "npm_config_offline"), "unset")
+	return append(without(env, "NPM_CONFIG_OFFLINE", "npm_config_offline"), "NPM_CONFIG_OFFLINE=true", "THREADTREE_NPM_OFFLINE="+before)
 }
 
 func without(env []string, keys ...string) []string {

@@ -3,28 +3,57 @@
 package opencode
 
 import (
+	"crypto/rand"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
 )
 
-// guard starts its arguments and waits for them. It ends them, and all that
-// they have started, when the pipe at its descriptor 3 ends: which it does
-// with the process that holds the other side, however that goes.
-const guard = `trap : TERM INT HUP
-"$@" </dev/null 3<&- &
+// guard is given a grace in seconds, a mark, and a program with its arguments,
+// which it starts and waits for. The pipe at its descriptor 3 ends when it is
+// closed by the process that holds the other side, or with that process,
+// however that goes. Then all that was started is asked to end, and killed
+// after the grace. That is the process group, and what has left the group, as
+// the commands of an agent do, but was born with the mark in its environment;
+// the latter is found where there is a /proc. Of a program that ends by itself
+// nothing that it has started remains either.
+const guard = `grace=$1 mark=$2
+shift 2
+orphan=
+trap : TERM INT HUP
+trap orphan=1 USR1
+marked() {
+	for file in $(grep -laF -e "$mark=1" /proc/[0-9]*/environ 2>/dev/null); do
+		pid=${file#/proc/}
+		kill "-$1" "${pid%/environ}" 2>/dev/null
+	done
+}
+env "$mark=1" "$@" </dev/null 3<&- &
 child=$!
-{ trap '' TERM INT HUP; cat; kill -TERM 0; sleep 5; kill -KILL 0; } <&3 >/dev/null 2>&1 &
+{
+	trap '' TERM INT HUP
+	cat
+	kill -USR1 $$
+	kill -TERM 0
+	marked TERM
+	sleep "$grace"
+	marked KILL
+	kill -KILL 0
+} <&3 >/dev/null 2>&1 &
 watcher=$!
 exec 3<&-
 wait "$child"
 status=$?
 while kill -0 "$child" 2>/dev/null; do wait "$child"; status=$?; done
+marked KILL
+[ -z "$orphan" ] || kill -KILL 0
 kill -KILL "$watcher" 2>/dev/null
 exit "$status"`
 
@@ -40,14 +69,17 @@ type process struct {
 }
 
 // spawn starts a program that doesn't outlive this process.
-func spawn(program string, args, env []string, output io.Writer) (*process, error) {
+// grace is how long stop waits before it kills.
+func spawn(program string, args, env []string, output io.Writer, grace time.Duration) (*process, error) {
 	r, w, err := os.Pipe()
 	if err != nil {
 		return nil, err
 	}
 	defer r.Close()
 	p := &process{lifeline: w, tail: &tail{next: output}, ended: make(chan struct{})}
-	p.cmd = exec.Command("/bin/sh", append([]string{"-c", guard, "threadtree-opencode", program}, args...)...)
+	mark := "THREADTREE_OPENCODE_" + rand.Text()
+	seconds := strconv.Itoa(max(1, int(grace.Round(time.Second)/time.Second)))
+	p.cmd = exec.Command("/bin/sh", append([]string{"-c", guard, "threadtree-opencode", seconds, mark, program}, args...)...)
 	p.cmd.Env, p.cmd.ExtraFiles = env, []*os.File{r}
 	p.cmd.Stdout, p.cmd.Stderr = p.tail, p.tail
 	p.cmd.WaitDelay = time.Second
@@ -57,23 +89,20 @@ func spawn(program string, args, env []string, output io.Writer) (*process, erro
 		return nil, fmt.Errorf("%s can't be started: %w", program, err)
 	}
 	go func() {
-		p.err = p.cmd.Wait()
+		if p.err = p.cmd.Wait(); p.err == nil {
+			p.err = errors.New("exit status 0")
+		}
 		close(p.ended)
 	}()
 	return p, nil
 }
 
-// stop ends the process group: asked first, killed after a while.
-func (p *process) stop(wait time.Duration) {
-	group := -p.cmd.Process.Pid
-	_ = syscall.Kill(group, syscall.SIGTERM)
-	select {
-	case <-p.ended:
-	case <-time.After(wait):
-	}
-	_ = syscall.Kill(group, syscall.SIGKILL)
-	<-p.ended
+// stop has the guard end all that was started, and waits for that.
+func (p *process) stop() {
 	p.lifeline.Close()
+	<-p.ended
+	// What the guard itself has started, if that is still there.
+	_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)
 }
 
 // lastWords are the last lines that the server printed.

@@ -37,7 +37,8 @@ type ServerOptions struct {
 	OnlineInstall bool
 	// StartTimeout bounds one start, 1 min if 0.
 	StartTimeout time.Duration
-	// StopTimeout is how long Close waits before it kills, 5 s if 0.
+	// StopTimeout is how long Close waits before it kills, in whole seconds,
+	// 5 s if 0.
 	StopTimeout time.Duration
 	// Client are the settings of the client; user name and password are the
 	// server's own.
@@ -215,7 +216,6 @@ func (s *Server) keep(ctx context.Context) {
 			if time.Since(began) > time.Minute {
 				pause.Reset()
 			}
-			s.set(nil, nil)
 		} else {
 			s.o.Logger.WarnContext(ctx, "the OpenCode server did not start; it is tried again", "error", err)
 			s.set(nil, fmt.Errorf("%w: %w", ErrNoServer, err))
@@ -241,11 +241,11 @@ func (s *Server) run(ctx context.Context) (up bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	p, err := spawn(s.binary, []string{"serve", "--hostname", "127.0.0.1", "--port", fmt.Sprint(port)}, s.environment(config), s.o.Output)
+	p, err := spawn(s.binary, []string{"serve", "--hostname", "127.0.0.1", "--port", fmt.Sprint(port)}, s.environment(config), s.o.Output, s.o.StopTimeout)
 	if err != nil {
 		return false, err
 	}
-	defer p.stop(s.o.StopTimeout)
+	defer p.stop()
 	options := s.o.Client
 	options.Username, options.Password = "opencode", s.password
 	client, err := NewClient(fmt.Sprintf("http://127.0.0.1:%d", port), options)
@@ -259,7 +259,8 @@ func (s *Server) run(ctx context.Context) (up bool, err error) {
 	s.set(client, nil)
 	select {
 	case <-p.ended:
-		return true, fmt.Errorf("%w: %w", errEnded, p.err)
+		s.set(nil, nil)
+		return true, fmt.Errorf("%w: %w: %s", errEnded, p.err, p.lastWords())
 	case <-ctx.Done():
 		s.set(nil, fmt.Errorf("%w: it was closed", ErrNoServer))
 		return true, ctx.Err()
