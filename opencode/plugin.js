@@ -45,9 +45,10 @@ export const ThreadTree = async ({ experimental_workspace }) => {
     target: (info) => ({ type: "local", directory: info.extra?.work || info.directory }),
   })
   return {
-    // The server is started without npm's network so that it doesn't wait for
+    // No command needs the server's password. The server is started without npm's network so that it doesn't wait for
     // it; what an agent runs shall have it.
     "shell.env": async (_, output) => {
+      output.env.OPENCODE_SERVER_PASSWORD = ""
       if (process.env.THREADTREE_NPM_OFFLINE) {
         output.env.NPM_CONFIG_OFFLINE = process.env.THREADTREE_NPM_OFFLINE === "unset" ? "false" : process.env.THREADTREE_NPM_OFFLINE
       }

@@ -55,7 +55,7 @@ func fake(what string) {
 		signal.Ignore(syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
 		select {}
 	case "parent":
-		s, err := StartServer(context.Background(), fakeOptions(dir, "serve deaf"))
+		s, err := StartServer(context.Background(), fakeOptions(dir, "serve deaf deaf"))
 		if err != nil {
 			panic(err)
 		}
@@ -363,7 +363,7 @@ func TestNothingOutlivesItsParent(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = parent.Wait()
-	if who := gone(); !strings.Contains(who, "serve deaf\n") {
+	if who := gone(); !strings.Contains(who, "serve deaf deaf\n") {
 		t.Errorf("there were %q", who)
 	}
 }
