@@ -258,11 +258,27 @@ func TestServerKilledAtWork(t *testing.T) {
 	if _, err := fmt.Sscan(string(content), &pid); err != nil {
 		t.Fatal(err)
 	}
+	// It is killed while the agent runs a command.
+	gone := alive(t, dir)
+	started := filepath.Join(dir, "started")
+	if err := syscall.Mkfifo(started, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	command := fmt.Sprintf("exec 9>%s; echo up >&9; ps -o pgid= -p $$ >%s; sleep 1000", filepath.Join(dir, "alive"), started)
+	err = c.PromptAsync(t.Context(), session.ID, Prompt{Text: fmt.Sprintf(`call bash {"command":%q,"description":"wait"}`, command)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	group, err := os.ReadFile(started)
+	t.Logf("server %d, the command's group %s, %v", pid, group, err)
 	_, changed := s.State()
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
 	<-changed
+	if who := gone(); who != "up\n" {
+		t.Errorf("there were %q", who)
+	}
 	c = client(t, s)
 	if state, _ := s.State(); state.Starts != 2 {
 		t.Errorf("%+v", state)
