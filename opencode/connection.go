@@ -2,6 +2,7 @@ package opencode
 
 import (
 	"context"
+	"fmt"
 	"sync"
 )
 
@@ -26,7 +27,7 @@ type OnDemand struct {
 
 	mu     sync.Mutex
 	server *Server
-	err    error
+	closed bool
 }
 
 // NewOnDemand returns a connection; nothing is started yet.
@@ -41,19 +42,30 @@ func (d *OnDemand) Client(ctx context.Context) (*Client, error) {
 	return server.Client(ctx)
 }
 
+// started is asked again after it has failed: the program may be installed
+// meanwhile.
 func (d *OnDemand) started(ctx context.Context) (*Server, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.server == nil && d.err == nil {
-		d.server, d.err = StartServer(ctx, d.o)
+	if d.closed {
+		return nil, fmt.Errorf("%w: it was closed", ErrNoServer)
 	}
-	return d.server, d.err
+	if d.server == nil {
+		server, err := StartServer(ctx, d.o)
+		if err != nil {
+			return nil, err
+		}
+		d.server = server
+	}
+	return d.server, nil
 }
 
-// Close ends the server, if it was started.
+// Close ends the server, if it was started; none is started after it. It may
+// be called again.
 func (d *OnDemand) Close() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	d.closed = true
 	if d.server == nil {
 		return nil
 	}

@@ -26,6 +26,15 @@
 // there by a path that it puts together. Who needs a boundary runs the server
 // in a sandbox of the system's.
 //
+// The server that we start, and what its agents have started, ends with it and
+// with this process. Of the latter, what was started with an environment of
+// its own is overlooked, and without a /proc what has left the server's
+// process group.
+//
+// OpenCode itself adds a "$schema" to a project's opencode.json that has none,
+// in each checkout that it opens. Commit one with it, or every workspace has a
+// change in it from the start.
+//
 // # Sessions and undo
 //
 // OpenCode deletes the sessions of a workspace that it drops. Here they are

@@ -28,8 +28,9 @@ type ServerOptions struct {
 	StateDir string
 	// Env is what the server inherits, os.Environ() if nil.
 	Env []string
-	// Config is a JSON object of OpenCode's settings that is laid over the
-	// user's own. The plugin is added to it.
+	// Config is a JSON object of OpenCode's settings that is laid over those
+	// in OPENCODE_CONFIG_CONTENT: objects are merged, the lists of plugins
+	// joined, and the plugin is added.
 	Config string
 	// OnlineInstall lets OpenCode ask npm for its plugin package when a
 	// project is opened, and wait for it; needed the first time where plugins

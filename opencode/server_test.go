@@ -440,3 +440,39 @@ func TestPortsAreFree(t *testing.T) {
 	}
 	l.Close()
 }
+
+func TestOnDemand(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	o := fakeOptions(dir, "serve")
+	self := o.Binary
+	o.Binary = filepath.Join(dir, "opencode")
+	d := NewOnDemand(o)
+	t.Cleanup(func() { d.Close() })
+	if _, err := d.Client(t.Context()); !errors.Is(err, ErrNoServer) {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(self, o.Binary); err != nil {
+		t.Fatal(err)
+	}
+	first, second := client(t, d), client(t, d)
+	if first.URL() != second.URL() {
+		t.Errorf("%s and %s", first.URL(), second.URL())
+	}
+	if _, err := first.Health(t.Context()); err != nil {
+		t.Error(err)
+	}
+	for range 2 {
+		if err := d.Close(); err != nil {
+			t.Error(err)
+		}
+		if _, err := d.Client(t.Context()); !errors.Is(err, ErrNoServer) {
+			t.Error(err)
+		}
+	}
+	never := NewOnDemand(o)
+	never.Close()
+	if _, err := never.Client(t.Context()); !errors.Is(err, ErrNoServer) {
+		t.Error(err)
+	}
+}
