@@ -3,7 +3,6 @@ package opencode
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -25,10 +24,10 @@ type follower struct {
 	told map[string]bool
 	// failed is what the server says that went wrong in the turn.
 	failed error
+	// begun is true once the session was seen at work: one that is idle
+	// before is one that has not begun.
+	begun bool
 }
-
-// errIdle ends the following of a session: its turn is over.
-var errIdle = errors.New("the turn is over")
 
 // checkEvery is how often the session is looked at besides listening: an event
 // may be lost while the connection is.
@@ -42,7 +41,7 @@ func (f *follower) ask(ctx context.Context, p Prompt) (workspace.Answer, error) 
 	if err != nil {
 		return workspace.Answer{}, err
 	}
-	err = f.follow(ctx, p)
+	err = f.follow(ctx, p, last)
 	if ctx.Err() != nil {
 		calm, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 		defer cancel()
@@ -68,7 +67,7 @@ func (f *follower) lastMessage(ctx context.Context) (string, error) {
 
 // follow sends the prompt once it is listening, and returns when the turn is
 // over.
-func (f *follower) follow(ctx context.Context, p Prompt) error {
+func (f *follower) follow(ctx context.Context, p Prompt, last string) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	events := make(chan Event, 64)
@@ -99,16 +98,11 @@ func (f *follower) follow(ctx context.Context, p Prompt) error {
 				sent = true
 				continue
 			}
-			if err := f.hear(ctx, e); err != nil || !sent {
-				if errors.Is(err, errIdle) {
-					return f.failed
-				}
-				if err != nil {
-					return err
-				}
+			if f.hear(ctx, e) {
+				return f.failed
 			}
 		case <-check.C:
-			if idle, err := f.idle(ctx); sent && err == nil && idle {
+			if sent && f.over(ctx, last) {
 				return f.failed
 			}
 		case <-ctx.Done():
@@ -117,10 +111,26 @@ func (f *follower) follow(ctx context.Context, p Prompt) error {
 	}
 }
 
-// idle asks whether the session does nothing.
-func (f *follower) idle(ctx context.Context) (bool, error) {
-	statuses, err := f.client.SessionStatuses(ctx, At{Directory: f.session.Directory, WorkspaceID: f.session.WorkspaceID})
-	return statuses[f.session.ID] == "", err
+// over asks whether the turn is over: the session does nothing, and was seen at
+// work or has a finished answer that it hadn't before.
+func (f *follower) over(ctx context.Context, last string) bool {
+	statuses, err := f.client.SessionStatuses(ctx, f.at())
+	if err != nil {
+		return false
+	}
+	if statuses[f.session.ID] != "" {
+		f.begun = true
+		return false
+	}
+	if f.begun {
+		return true
+	}
+	messages, err := f.client.Messages(ctx, f.session.ID, 1)
+	if err != nil || len(messages) == 0 {
+		return false
+	}
+	newest := messages[len(messages)-1].Info
+	return newest.ID != last && newest.Role == "assistant" && (newest.Time.Completed > 0 || newest.Error != nil)
 }
 
 // happening is what the events that matter have in common.
@@ -131,17 +141,22 @@ type happening struct {
 		ID       string `json:"id"`
 		ParentID string `json:"parentID"`
 	} `json:"info"`
-	Part       Part          `json:"part"`
+	Part   Part `json:"part"`
+	Status struct {
+		Type string `json:"type"`
+	} `json:"status"`
 	Error      *MessageError `json:"error"`
 	Permission string        `json:"permission"`
 	Patterns   []string      `json:"patterns"`
 }
 
-// hear takes an event in.
-func (f *follower) hear(ctx context.Context, e Event) error {
+// hear takes an event in and reports whether the turn is over. That the session
+// is idle counts only once it was at work: it may be the end of an earlier
+// turn.
+func (f *follower) hear(ctx context.Context, e Event) (over bool) {
 	var h happening
 	if json.Unmarshal(e.Properties, &h) != nil {
-		return nil
+		return false
 	}
 	switch e.Type {
 	case "session.created", "session.updated":
@@ -158,16 +173,16 @@ func (f *follower) hear(ctx context.Context, e Event) error {
 		}
 	case "message.part.updated":
 		f.part(h.Part)
+	case "session.status":
+		f.begun = f.begun || h.SessionID == f.session.ID && h.Status.Type == "busy"
 	case "session.error":
 		if h.SessionID == f.session.ID && h.Error != nil {
 			f.failed = &Error{Op: "prompt", Name: h.Error.Name, Message: h.Error.Error()}
 		}
 	case "session.idle":
-		if h.SessionID == f.session.ID {
-			return errIdle
-		}
+		return h.SessionID == f.session.ID && (f.begun || f.failed != nil)
 	}
-	return nil
+	return false
 }
 
 // part tells of a piece of the answer that is complete, or of a tool's use.

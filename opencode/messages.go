@@ -56,6 +56,12 @@ type MessageInfo struct {
 		Cwd  string `json:"cwd"`
 		Root string `json:"root"`
 	} `json:"path"`
+	// Time is when it was begun and completed, in milliseconds since 1970;
+	// Completed is 0 until then, and for a person's.
+	Time struct {
+		Created   int64 `json:"created"`
+		Completed int64 `json:"completed"`
+	} `json:"time"`
 	// Error is why the agent could not answer.
 	Error *MessageError `json:"error"`
 }
