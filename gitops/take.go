@@ -3,8 +3,10 @@ package gitops
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/threadtree/threadtree/workspace"
 )
@@ -14,6 +16,8 @@ type taking struct {
 	*making
 	// start makes the worktree.
 	start func(ctx context.Context, plan workspace.Plan) (directory string, err error)
+	// since is when it was called.
+	since time.Time
 }
 
 // Take does what Create does with a worktree that somebody else makes: name,
@@ -52,6 +56,7 @@ func (t *taking) take(ctx context.Context) (workspace.Plan, error) {
 	if err != nil {
 		return workspace.Plan{}, err
 	}
+	t.since = time.Now()
 	directory, err := t.start(ctx, made.plan)
 	if err != nil {
 		return workspace.Plan{}, err
@@ -98,7 +103,7 @@ func (t *taking) join(ctx context.Context, made *choice, directory string) (admi
 	}
 	defer lock.release()
 	directory = resolvedParent(directory)
-	admin, e, err := t.r.fresh(t.req.Project, directory, t.req.Attempt)
+	admin, e, err := t.r.fresh(t.req.Project, directory, t.req.Attempt, t.since)
 	if err != nil {
 		return "", err
 	}
@@ -116,9 +121,12 @@ func (t *taking) join(ctx context.Context, made *choice, directory string) (admi
 	return admin, nil
 }
 
+// clockSlack is how far a file system's clock may be behind.
+const clockSlack = time.Second
+
 // fresh is the entry of a linked worktree that no attempt but the given one
-// has made.
-func (r *Repository) fresh(p workspace.Project, directory, attempt string) (admin string, e entry, err error) {
+// has made, and nobody before that began.
+func (r *Repository) fresh(p workspace.Project, directory, attempt string, since time.Time) (admin string, e entry, err error) {
 	strange := func(why string) error {
 		return &workspace.Error{
 			Code: workspace.ErrProviderFailed, Op: "create",
@@ -136,8 +144,18 @@ func (r *Repository) fresh(p workspace.Project, directory, attempt string) (admi
 		return "", entry{}, strange("git has its entry for another directory")
 	case e.attempt != "" && e.attempt != attempt:
 		return "", entry{}, strange("another attempt made it")
+	case e.attempt == "" && !madeSince(e, since.Add(-clockSlack)):
+		// Somebody works in it.
+		return "", entry{}, strange("it was there before")
 	}
 	return admin, e, nil
+}
+
+// madeSince reports whether an entry was made at that time or later. Git writes
+// this file of it once.
+func madeSince(e entry, since time.Time) bool {
+	info, err := os.Stat(filepath.Join(e.path, "commondir"))
+	return err == nil && !info.ModTime().Before(since)
 }
 
 // switchTo puts HEAD on the branch, which is made where it has to be. The
@@ -191,9 +209,9 @@ func (t *taking) run(ctx context.Context, lock *repoLock, admin, directory strin
 // Own marks a linked worktree of the project as made by an attempt, so that
 // Clear takes it for that: for one that was made by somebody else on the
 // attempt's behalf, before the attempt could do so. It is no error where there
-// is nothing in directory; a worktree of another attempt is left alone, with
-// the code provider_failed.
-func (p *Provider) Own(ctx context.Context, project workspace.Project, directory, attempt string) error {
+// is nothing in directory; a worktree of another attempt, or one that was there
+// before this one began, is left alone, with the code provider_failed.
+func (p *Provider) Own(ctx context.Context, project workspace.Project, directory string, attempt workspace.Attempt) error {
 	directory = resolvedParent(directory)
 	if absent, err := emptyOrAbsent(directory); absent || err != nil {
 		return nil
@@ -203,9 +221,9 @@ func (p *Provider) Own(ctx context.Context, project workspace.Project, directory
 		return withOp("clear", err)
 	}
 	defer lock.release()
-	_, e, err := p.r.fresh(project, directory, attempt)
-	if err != nil || e.attempt == attempt {
+	_, e, err := p.r.fresh(project, directory, attempt.ID, attempt.StartedAt)
+	if err != nil || e.marker.Attempt == attempt.ID {
 		return withOp("clear", err)
 	}
-	return withOp("clear", writeMarker(e.path, marker{Attempt: attempt}))
+	return withOp("clear", writeMarker(e.path, marker{Attempt: attempt.ID}))
 }

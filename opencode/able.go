@@ -2,6 +2,7 @@ package opencode
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -32,39 +33,90 @@ func placeOf(project workspace.Project, worktree string) string {
 // ready returns a client of a server that can make workspaces for a project,
 // and the adapter to use.
 func (p *Provider) ready(ctx context.Context, place string) (*Client, string, error) {
-	client, err := p.cfg.Connection.Client(ctx)
+	client, has, err := p.look(ctx, place)
 	if err != nil {
 		return nil, "", err
+	}
+	adapter, err := p.choose(has)
+	if err == nil && adapter == AdapterWorktree {
+		err = p.hasFlag(ctx, client, place)
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	return client, adapter, nil
+}
+
+// hasFlag returns [ErrNoFlag] for a server that runs without the workspace
+// flag: such a one would make the worktree, fail, and list nothing of it. It
+// doesn't say so of itself, but what it refuses to make for its name leaves a
+// row that only a server with the flag lists.
+func (p *Provider) hasFlag(ctx context.Context, client *Client, place string) error {
+	key := [2]string{client.URL(), ""}
+	p.mu.Lock()
+	known, ok := p.able[key]
+	p.mu.Unlock()
+	if ok && time.Since(known.at) < ableFor {
+		return nil
+	}
+	rows, err := client.Workspaces(ctx, place)
+	if err == nil && len(rows) == 0 {
+		id := p.cfg.NewID()
+		_, refusal := client.CreateWorkspace(ctx, place, NewWorkspace{ID: id, Type: AdapterWorktree, Branch: "is..the..flag..on"})
+		rows, err = client.Workspaces(ctx, place)
+		p.drop(ctx, client, id)
+		if e, ok := errors.AsType[*Error](refusal); !ok || e.Err != nil {
+			err = errors.Join(refusal, err)
+		}
+	}
+	switch {
+	case err != nil:
+		return err
+	case len(rows) == 0:
+		return &Error{Op: "create workspace", Err: ErrNoFlag}
+	}
+	p.mu.Lock()
+	p.able[key] = found{at: time.Now()}
+	p.mu.Unlock()
+	return nil
+}
+
+// look returns a client of a server that knows workspaces, and the adapters
+// that it has for a project.
+func (p *Provider) look(ctx context.Context, place string) (*Client, []string, error) {
+	client, err := p.cfg.Connection.Client(ctx)
+	if err != nil {
+		return nil, nil, err
 	}
 	key := [2]string{client.URL(), place}
 	p.mu.Lock()
 	known, ok := p.able[key]
 	p.mu.Unlock()
 	if ok && time.Since(known.at) < ableFor {
-		return client, known.adapter, nil
+		return client, known.adapters, nil
 	}
 	health, err := client.Health(ctx)
 	if err != nil {
-		return nil, "", err
+		return nil, nil, err
 	}
 	if semver.Compare("v"+health.Version, "v"+minVersion) < 0 {
-		return nil, "", &Error{
+		return nil, nil, &Error{
 			Op: "look at the server", Err: ErrNoEndpoint,
 			Message: fmt.Sprintf("it is version %s, and %s is the oldest whose workspaces can be used", shown(health.Version), minVersion),
 		}
 	}
 	adapters, err := client.Adapters(ctx, place)
 	if err != nil {
-		return nil, "", err
+		return nil, nil, err
 	}
-	adapter, err := p.choose(adapters)
-	if err != nil {
-		return nil, "", err
+	has := make([]string, 0, len(adapters))
+	for _, a := range adapters {
+		has = append(has, a.Type)
 	}
 	p.mu.Lock()
-	p.able[key] = found{adapter, time.Now()}
+	p.able[key] = found{has, time.Now()}
 	p.mu.Unlock()
-	return client, adapter, nil
+	return client, has, nil
 }
 
 func shown(version string) string {
@@ -75,14 +127,10 @@ func shown(version string) string {
 }
 
 // choose picks an adapter out of those that a server has.
-func (p *Provider) choose(adapters []Adapter) (string, error) {
+func (p *Provider) choose(has []string) (string, error) {
 	wanted := []string{p.cfg.Adapter}
 	if p.cfg.Adapter == "" {
 		wanted = []string{AdapterThreadtree, AdapterWorktree}
-	}
-	var has []string
-	for _, a := range adapters {
-		has = append(has, a.Type)
 	}
 	for _, adapter := range wanted {
 		if slices.Contains(has, adapter) {
@@ -99,6 +147,7 @@ func (p *Provider) choose(adapters []Adapter) (string, error) {
 func (p *Provider) forget(client *Client, project workspace.Project) {
 	p.mu.Lock()
 	delete(p.able, [2]string{client.URL(), placeOf(project, "")})
+	delete(p.able, [2]string{client.URL(), ""})
 	p.mu.Unlock()
 }
 

@@ -19,6 +19,9 @@ var (
 	// ErrNoEndpoint: the server doesn't have this call. There is never a 404
 	// for that: a server that is too old answers with its web page, or 500.
 	ErrNoEndpoint = errors.New("the OpenCode server does not have this call")
+	// ErrNoFlag: the server knows no workspaces, because it was started
+	// without OPENCODE_EXPERIMENTAL_WORKSPACES=1.
+	ErrNoFlag = errors.New("the OpenCode server runs without OPENCODE_EXPERIMENTAL_WORKSPACES=1")
 	// ErrNotFound: the session, the workspace or the request that was named
 	// doesn't exist.
 	ErrNotFound = errors.New("OpenCode does not know it")
@@ -69,7 +72,7 @@ func (e *Error) Unwrap() error { return e.Err }
 // unavailable reports whether there was no OpenCode to ask, as opposed to one
 // that was asked and failed or refused.
 func unavailable(err error) bool {
-	for _, cause := range []error{ErrUnreachable, ErrUnauthorized, ErrNoEndpoint, ErrNoServer} {
+	for _, cause := range []error{ErrUnreachable, ErrUnauthorized, ErrNoEndpoint, ErrNoFlag, ErrNoServer} {
 		if errors.Is(err, cause) {
 			return true
 		}
@@ -97,6 +100,8 @@ func failure(ctx context.Context, doing, left string, err error) error {
 		e.Code, e.Hint = workspace.ErrProviderUnavailable, "give the server's password in OPENCODE_SERVER_PASSWORD (and its user in OPENCODE_SERVER_USERNAME)"
 	case errors.Is(err, ErrNoEndpoint):
 		e.Code, e.Hint = workspace.ErrProviderUnavailable, "update OpenCode to "+minVersion+" or newer, or use native git"
+	case errors.Is(err, ErrNoFlag):
+		e.Code, e.Hint = workspace.ErrProviderUnavailable, "start OpenCode with OPENCODE_EXPERIMENTAL_WORKSPACES=1, or use native git"
 	case unavailable(err):
 		e.Code, e.Hint = workspace.ErrProviderUnavailable, "start OpenCode or check its address, or use native git"
 	case errors.Is(err, ErrTimeout), errors.Is(err, context.DeadlineExceeded):

@@ -33,6 +33,8 @@ type Git interface {
 type Records interface {
 	// ListWorkspaces returns the rows that q selects.
 	ListWorkspaces(ctx context.Context, q workspace.Query) ([]workspace.Workspace, error)
+	// ListTrash returns the deleted ones that q selects.
+	ListTrash(ctx context.Context, q workspace.Query) ([]workspace.Trashed, error)
 }
 
 // ProviderConfig is what a [Provider] works with. Connection, Git and Records
@@ -64,14 +66,14 @@ type Provider struct {
 	cfg ProviderConfig
 
 	mu sync.Mutex
-	// able has, by server and project, the adapter that was found there.
+	// able has, by server and project, the adapters that were found there.
 	able map[[2]string]found
 }
 
-// found is an adapter that a server had for a project.
+// found are the adapters that a server had for a project.
 type found struct {
-	adapter string
-	at      time.Time
+	adapters []string
+	at       time.Time
 }
 
 var (
@@ -216,16 +218,16 @@ func (p *Provider) Complete(ctx context.Context, project workspace.Project, w wo
 }
 
 // Clear removes what the attempt of w made, and OpenCode's row. A server that
-// can't be reached is no error: what it may still list is said.
+// can't be reached is no error where git made the worktree: what it may still
+// list is said. Where the server was to make it, it alone knows where that is.
 func (p *Provider) Clear(ctx context.Context, project workspace.Project, w workspace.Workspace) ([]string, error) {
-	w, err := p.located(ctx, project, w)
-	var unsure []string
+	w, kept, err := p.located(ctx, project, w)
 	if err != nil {
-		unsure = append(unsure, fmt.Sprintf("OpenCode may still list the workspace %s (%s); it is dropped when the project is reconciled", w.ProviderID, reason(err)))
+		return nil, failure(ctx, "what OpenCode made could not be looked for", "it may have left a worktree", p.late(err))
 	}
 	left, err := p.cfg.Git.Clear(ctx, project, w)
-	if err != nil || w.ProviderID == "" || len(unsure) > 0 {
-		return append(left, unsure...), err
+	if left = append(left, kept...); err != nil {
+		return left, err
 	}
 	return append(left, p.letGo(ctx, project, w)...), nil
 }

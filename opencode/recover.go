@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 
 	"github.com/threadtree/threadtree/workspace"
 )
@@ -18,92 +19,133 @@ import (
 // goes. A server that can't be reached is an error only where a record needs
 // it.
 func (p *Provider) Recover(ctx context.Context, project workspace.Project) ([]string, error) {
-	records, err := p.cfg.Records.ListWorkspaces(ctx, workspace.Query{ProjectID: project.ID})
+	query := workspace.Query{ProjectID: project.ID}
+	records, err := p.cfg.Records.ListWorkspaces(ctx, query)
 	if err != nil {
 		return nil, err
 	}
-	ours := records[:0:0]
+	trash, err := p.cfg.Records.ListTrash(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	r := &recovery{p: p, project: project, records: records, place: placeOf(project, ""), deleted: make(map[string]bool)}
+	var ours int
 	for _, w := range records {
-		if w.Provider == workspace.ProviderOpenCode && w.ProviderID != "" {
-			ours = append(ours, w)
+		if !p.knows(w) {
+			continue
 		}
+		ours++
+		if project.TopLevel == "" && present(w.Directory) {
+			r.place = w.Directory
+		}
+	}
+	for _, t := range trash {
+		r.deleted[t.Workspace.ProviderID] = p.knows(t.Workspace)
 	}
 	limit, cancel := context.WithTimeoutCause(ctx, p.cfg.Timeout, ErrTimeout)
 	defer cancel()
-	client, _, err := p.ready(limit, placeOf(project, ""))
+	if r.client, _, err = p.look(limit, r.place); err == nil {
+		r.rows, err = r.client.Workspaces(limit, r.place)
+	}
 	if err != nil {
-		if len(ours) == 0 {
+		if ours == 0 {
 			return nil, nil
 		}
-		return nil, failure(ctx, fmt.Sprintf("OpenCode's list of workspaces, which has %d of this project's, could not be looked at", len(ours)),
+		return nil, failure(ctx, fmt.Sprintf("OpenCode's list of workspaces, which has %d of this project's, could not be looked at", ours),
 			"the workspaces themselves are usable", p.late(err))
 	}
-	lines, err := p.tellAgain(limit, project, ours)
-	more, dropErr := p.dropRows(limit, client, project, records)
-	if err = errors.Join(err, dropErr); err != nil {
+	err = errors.Join(r.tellAgain(limit), r.dropRows(limit))
+	if err != nil {
 		err = failure(ctx, "OpenCode's list of workspaces could not be put right", "the workspaces themselves are usable", p.late(err))
 	}
-	return append(lines, more...), err
+	return r.lines, err
+}
+
+// knows reports whether a record says that OpenCode knows the workspace.
+func (p *Provider) knows(w workspace.Workspace) bool {
+	return w.Provider == workspace.ProviderOpenCode && w.ProviderID != ""
+}
+
+// recovery is one Recover.
+type recovery struct {
+	p       *Provider
+	client  *Client
+	project workspace.Project
+	place   string
+	records []workspace.Workspace
+	// deleted are the ids of the workspaces in the trash.
+	deleted map[string]bool
+	// rows are OpenCode's, before anything was done.
+	rows  []Workspace
+	lines []string
+}
+
+func (r *recovery) did(format string, args ...any) {
+	r.lines = append(r.lines, fmt.Sprintf(format, args...))
 }
 
 // tellAgain has OpenCode know the ready workspaces whose worktrees are there.
-func (p *Provider) tellAgain(ctx context.Context, project workspace.Project, ours []workspace.Workspace) ([]string, error) {
-	var (
-		lines []string
-		errs  []error
-	)
-	for _, w := range ours {
-		if w.Status != workspace.StatusReady || !present(w.Directory) {
+func (r *recovery) tellAgain(ctx context.Context) error {
+	sessions, err := r.client.ProjectSessions(ctx, r.place)
+	if err != nil {
+		return err
+	}
+	// loose are the workspaces that sessions belong to and are not bound to.
+	loose := make(map[string]bool)
+	for _, s := range sessions {
+		if s.WorkspaceID == "" {
+			loose[markOf(s).Workspace] = true
+		}
+	}
+	var errs []error
+	for _, w := range r.records {
+		if !r.p.knows(w) || w.Status != workspace.StatusReady || !present(w.Directory) {
 			continue
 		}
-		did, err := p.rejoin(ctx, project, w)
-		switch {
+		if !loose[w.ProviderID] && slices.ContainsFunc(r.rows, treeOf(r.project, w).is) {
+			continue
+		}
+		switch did, err := r.p.rejoin(ctx, r.project, w); {
 		case err != nil:
 			errs = append(errs, err)
 		case did:
-			lines = append(lines, fmt.Sprintf("told OpenCode again of the workspace at %s", w.Directory))
+			r.did("told OpenCode again of the workspace at %s", w.Directory)
 		}
 	}
-	return lines, errors.Join(errs...)
+	return errors.Join(errs...)
 }
 
 // dropRows drops the rows that stand for nothing, or for a workspace of ours a
 // second time, and says which are nobody's.
-func (p *Provider) dropRows(ctx context.Context, client *Client, project workspace.Project, records []workspace.Workspace) ([]string, error) {
-	place := placeOf(project, "")
-	rows, err := client.Workspaces(ctx, place)
-	if err != nil {
-		return nil, err
-	}
-	var (
-		lines []string
-		errs  []error
-	)
-	for _, row := range rows {
-		owner := ownerOf(row, records)
+func (r *recovery) dropRows(ctx context.Context) error {
+	var errs []error
+	for _, row := range r.rows {
+		owner := ownerOf(row, r.records)
+		mine := r.deleted[row.ID] || row.Type == AdapterThreadtree && ofProject(row, r.project)
 		var why string
 		switch {
-		case owner != nil && owner.ProviderID == row.ID:
+		case owner != nil && (owner.ProviderID == row.ID || owner.Status == workspace.StatusPending):
 			continue
-		case owner != nil && owner.Status == workspace.StatusPending:
+		case owner != nil && owner.Provider == workspace.ProviderAdopted && !mine:
+			// The worktree is the user's own, and may be OpenCode's.
 			continue
 		case owner != nil:
 			why = "a second entry of the workspace at " + row.Directory
-		case row.Type != AdapterThreadtree || !p.ofProject(row, project):
+		case !mine:
 			continue
 		case present(row.Directory):
-			lines = append(lines, fmt.Sprintf("OpenCode lists the worktree %s, which belongs to no thread; it was left", row.Directory))
+			r.did("OpenCode lists the worktree %s, which belongs to no thread; it was left", row.Directory)
 			continue
 		default:
 			why = "whose worktree is gone"
 		}
-		if err := p.release(ctx, client, place, row.ID, row.Directory); err != nil {
+		if err := r.p.release(ctx, r.client, r.place, row.ID, row.Directory); err != nil {
 			errs = append(errs, err)
 			continue
 		}
-		lines = append(lines, fmt.Sprintf("dropped OpenCode's entry %s, %s", row.ID, why))
+		r.did("dropped OpenCode's entry %s, %s", row.ID, why)
 	}
-	return lines, errors.Join(errs...)
+	return errors.Join(errs...)
 }
 
 // ownerOf is the record that a row stands for, by id or by directory.
@@ -132,7 +174,7 @@ func present(path string) bool {
 
 // ofProject reports whether a row of ours was made for this repository: all
 // its clones share OpenCode's list.
-func (p *Provider) ofProject(row Workspace, project workspace.Project) bool {
+func ofProject(row Workspace, project workspace.Project) bool {
 	var extra struct {
 		Repo string `json:"repo"`
 	}

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
+	"strings"
 
 	"github.com/threadtree/threadtree/workspace"
 )
@@ -28,57 +30,72 @@ func treeOf(project workspace.Project, w workspace.Workspace) tree {
 	}
 }
 
+// is reports whether a row stands for the worktree.
+func (t tree) is(row Workspace) bool { return row.ID == t.id && samePlace(row.Directory, t.directory) }
+
 // register has OpenCode know a worktree, under an id of ours and in one row
 // alone. It may be called again.
 func (p *Provider) register(ctx context.Context, client *Client, t tree) error {
-	rows, err := client.Workspaces(ctx, t.place)
+	made, err := adopt(ctx, client, t)
+	if e, ok := errors.AsType[*Error](err); ok && e.Err == nil {
+		// A row of an earlier try may have the id.
+		if _, err := p.onlyRow(ctx, client, t, false); err != nil {
+			return err
+		}
+		made, err = adopt(ctx, client, t)
+	}
 	if err != nil {
+		return flagged(err)
+	}
+	if made.ID != t.id || made.Branch != t.branch || !samePlace(made.Directory, t.directory) {
+		return &Error{Op: "create workspace", Err: ErrMalformed, Message: fmt.Sprintf(
+			"asked for %s on %s at %s, it made %s on %s at %s", t.id, t.branch, t.directory, made.ID, made.Branch, made.Directory)}
+	}
+	if listed, err := p.onlyRow(ctx, client, t, true); err != nil || listed {
 		return err
 	}
-	for _, row := range rows {
-		switch {
-		case row.ID == t.id && row.Type == AdapterThreadtree && samePlace(row.Directory, t.directory):
-			return nil
-		case row.ID == t.id || samePlace(row.Directory, t.directory):
-			// What is left of an earlier try, or a second row of one directory.
-			if err := p.release(ctx, client, t.place, row.ID, row.Directory); err != nil {
-				return err
-			}
-		}
-	}
-	made, err := client.CreateWorkspace(ctx, t.place, NewWorkspace{
+	return &Error{Op: "create workspace", Err: ErrNoFlag}
+}
+
+// adopt has our adapter take a worktree.
+func adopt(ctx context.Context, client *Client, t tree) (Workspace, error) {
+	return client.CreateWorkspace(ctx, t.place, NewWorkspace{
 		ID: t.id, Type: AdapterThreadtree, Branch: t.branch,
 		Extra: map[string]string{
 			"path": t.directory, "work": t.work, "repo": t.project.ID, "branch": t.branch, "name": rowName(t.project, t.directory),
 		},
 	})
-	if err != nil {
-		return err
-	}
-	return verify(ctx, client, t, made)
 }
 
-// verify compares what OpenCode says that it made with what was asked for, and
-// sees that it is listed: a server without the workspace flag lists nothing.
-func verify(ctx context.Context, client *Client, t tree, made Workspace) error {
-	if made.ID != t.id || made.Branch != t.branch || !samePlace(made.Directory, t.directory) {
-		return &Error{Op: "create workspace", Err: ErrMalformed, Message: fmt.Sprintf(
-			"asked for %s on %s at %s, it made %s on %s at %s", t.id, t.branch, t.directory, made.ID, made.Branch, made.Directory)}
-	}
+// onlyRow drops the rows that have the worktree's id or directory, but for its
+// own where that is to stay, and reports whether that is listed: a server
+// without the workspace flag lists nothing.
+func (p *Provider) onlyRow(ctx context.Context, client *Client, t tree, stay bool) (listed bool, err error) {
 	rows, err := client.Workspaces(ctx, t.place)
 	if err != nil {
-		return err
+		return false, err
 	}
 	for _, row := range rows {
-		if row.ID == t.id {
-			return nil
+		switch {
+		case stay && row.ID == t.id:
+			listed = true
+		case row.ID == t.id || samePlace(row.Directory, t.directory):
+			if err := p.release(ctx, client, t.place, row.ID, row.Directory); err != nil {
+				return listed, err
+			}
 		}
 	}
-	return &Error{Op: "create workspace", Err: ErrNoEndpoint, Message: "it made the workspace and doesn't list it: " + flagHint}
+	return listed, nil
 }
 
-// flagHint is what a server lacks that lists no workspaces.
-const flagHint = "it runs without OPENCODE_EXPERIMENTAL_WORKSPACES=1"
+// flagged is err, where it is what a server without the workspace flag answers
+// with: it waits in vain for something that only the flag brings about.
+func flagged(err error) error {
+	if e, ok := errors.AsType[*Error](err); ok && strings.Contains(e.Message, "Timed out waiting for global event") {
+		return &Error{Op: e.Op, Status: e.Status, Name: e.Name, Err: ErrNoFlag}
+	}
+	return err
+}
 
 // mark is what is kept with a session under metadataKey.
 type mark struct {
@@ -188,23 +205,22 @@ func (p *Provider) letGo(ctx context.Context, project workspace.Project, w works
 // belong to it. It reports whether there was anything to do.
 func (p *Provider) rejoin(ctx context.Context, project workspace.Project, w workspace.Workspace) (bool, error) {
 	t := treeOf(project, w)
-	client, adapter, err := p.ready(ctx, t.place)
+	client, has, err := p.look(ctx, t.place)
 	if err != nil {
 		return false, err
 	}
-	if adapter != AdapterThreadtree {
-		return false, &Error{Op: "create workspace", Err: ErrNoEndpoint, Message: "the adapter " + adapter + " can't take a worktree that exists"}
-	}
-	before, err := client.Workspaces(ctx, t.place)
+	rows, err := client.Workspaces(ctx, t.place)
 	if err != nil {
 		return false, err
 	}
-	if err := p.register(ctx, client, t); err != nil {
-		return false, err
-	}
-	did := true
-	for _, row := range before {
-		did = did && (row.ID != t.id || !samePlace(row.Directory, t.directory))
+	did := !slices.ContainsFunc(rows, t.is)
+	if did {
+		if !slices.Contains(has, AdapterThreadtree) {
+			return false, &Error{Op: "create workspace", Err: ErrNoEndpoint, Message: "without the threadtree plugin it can't take a worktree that exists"}
+		}
+		if err := p.register(ctx, client, t); err != nil {
+			return false, err
+		}
 	}
 	sessions, err := sessionsAt(ctx, client, t.place, t.directory)
 	if err != nil {

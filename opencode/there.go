@@ -4,8 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
+	"strings"
 	"sync"
+	"time"
 
 	"github.com/threadtree/threadtree/workspace"
 )
@@ -16,7 +17,7 @@ type Taker interface {
 	// Take does what Create does, with a worktree that start makes.
 	Take(ctx context.Context, req workspace.CreateRequest, start func(ctx context.Context, plan workspace.Plan) (directory string, err error)) (workspace.Created, error)
 	// Own marks a worktree as made for an attempt, so that Clear removes it.
-	Own(ctx context.Context, project workspace.Project, directory, attempt string) error
+	Own(ctx context.Context, project workspace.Project, directory string, attempt workspace.Attempt) error
 }
 
 // createThere has the server make the worktree, with an adapter of its own,
@@ -29,7 +30,7 @@ func (p *Provider) createThere(ctx context.Context, req workspace.CreateRequest,
 			Hint: "load the threadtree plugin in OpenCode",
 		})
 	}
-	m := &there{p: p, client: client, adapter: adapter, id: p.cfg.NewID(), project: req.Project}
+	m := &there{p: p, client: client, adapter: adapter, id: p.cfg.NewID(), project: req.Project, began: time.Now()}
 	given, claim := req, req.Claim
 	req.Claim = func(ctx context.Context, plan workspace.Plan) error {
 		plan.ProviderID = m.id
@@ -51,10 +52,15 @@ func (p *Provider) createThere(ctx context.Context, req workspace.CreateRequest,
 		return workspace.Created{}, err
 	}
 	p.forget(client, req.Project)
-	if left, clearErr := p.Clear(ctx, req.Project, m.remains(req)); clearErr != nil || len(left) > 0 {
-		p.cfg.Logger.WarnContext(ctx, "what OpenCode made could not be cleared", "left", left, "error", clearErr)
+	left, clearErr := p.Clear(ctx, req.Project, m.remains(req))
+	if clearErr != nil {
+		left = append(left, reason(clearErr))
 	}
-	return p.alone(ctx, given, err)
+	created, err = p.alone(ctx, given, err)
+	if len(left) > 0 {
+		created.Warnings = append(created.Warnings, "what OpenCode made before could not be cleared: "+strings.Join(left, "; "))
+	}
+	return created, err
 }
 
 // there is one create of a worktree by the server.
@@ -64,6 +70,7 @@ type there struct {
 	adapter string
 	id      string
 	project workspace.Project
+	began   time.Time
 	// plan is the last one that was claimed.
 	plan workspace.Plan
 	// failed is true where it is the server that did.
@@ -75,7 +82,7 @@ func (m *there) remains(req workspace.CreateRequest) workspace.Workspace {
 	return workspace.Workspace{
 		ThreadID: req.ThreadID, Provider: workspace.ProviderOpenCode, ProviderID: m.id, Branch: m.plan.Branch,
 		BranchCreated: m.plan.BranchCreated, BaseCommit: m.plan.BaseCommit, Directory: m.plan.Directory,
-		Attempt: workspace.Attempt{ID: req.Attempt},
+		Attempt: workspace.Attempt{ID: req.Attempt, StartedAt: m.began},
 	}
 }
 
@@ -104,7 +111,7 @@ func (m *there) ask(ctx context.Context, plan workspace.Plan) (string, error) {
 		}
 		wanted.Extra = map[string]string{"baseBranch": plan.BaseCommit}
 		made, err := m.client.CreateWorkspace(ctx, placeOf(m.project, ""), wanted)
-		return made.Directory, err
+		return made.Directory, flagged(err)
 	}
 	l, err := listen(ctx, m.client)
 	if err != nil {
@@ -113,7 +120,7 @@ func (m *there) ask(ctx context.Context, plan workspace.Plan) (string, error) {
 	defer l.stop()
 	made, err := m.client.CreateWorkspace(ctx, placeOf(m.project, ""), wanted)
 	if err != nil {
-		return "", err
+		return "", flagged(err)
 	}
 	if made.Directory == "" {
 		return "", &Error{Op: "create workspace", Err: ErrMalformed, Message: "it didn't say where the worktree is"}
@@ -224,30 +231,35 @@ func (l *listener) wait(ctx context.Context, directory string) error {
 }
 
 // located is w with the directory that the server has for it, where the
-// record has none: a create was interrupted before it knew.
-func (p *Provider) located(ctx context.Context, project workspace.Project, w workspace.Workspace) (workspace.Workspace, error) {
+// record has none: a create was interrupted before it knew. kept says what is
+// there and is not the attempt's.
+func (p *Provider) located(ctx context.Context, project workspace.Project, w workspace.Workspace) (_ workspace.Workspace, kept []string, err error) {
 	taker, ok := p.cfg.Git.(Taker)
 	if !ok || w.Directory != "" || w.ProviderID == "" {
-		return w, nil
+		return w, nil, nil
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, p.cfg.Timeout, ErrTimeout)
 	defer cancel()
 	client, err := p.cfg.Connection.Client(ctx)
 	if err != nil {
-		return w, err
+		return w, nil, err
 	}
 	rows, err := client.Workspaces(ctx, placeOf(project, ""))
 	if err != nil {
-		return w, err
+		return w, nil, err
 	}
 	for _, row := range rows {
 		if row.ID != w.ProviderID || row.Directory == "" || row.Type == AdapterThreadtree {
 			continue
 		}
-		if err := taker.Own(ctx, project, row.Directory, w.Attempt.ID); err != nil {
-			return w, fmt.Errorf("the worktree that it made at %s was left: %w", row.Directory, err)
+		switch err := taker.Own(ctx, project, row.Directory, w.Attempt); {
+		case errors.Is(err, workspace.ErrProviderFailed):
+			kept = append(kept, reason(err))
+		case err != nil:
+			return w, nil, err
+		default:
+			w.Directory = row.Directory
 		}
-		w.Directory = row.Directory
 	}
-	return w, nil
+	return w, kept, nil
 }

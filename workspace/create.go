@@ -322,7 +322,7 @@ func (m *Manager) finish(ctx context.Context, project Project, w Workspace, c Cr
 func (m *Manager) rollBack(ctx context.Context, project Project, w Workspace, cause error, tell func(Event)) (Workspace, error) {
 	ctx, cancel := m.detached(ctx)
 	defer cancel()
-	if w.Directory != "" {
+	if remains(w) {
 		tell(Event{Phase: PhaseClear, Message: "Clearing what was made"})
 	}
 	failed, err := m.fail(ctx, project, w, cause)

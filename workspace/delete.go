@@ -193,7 +193,7 @@ func (m *Manager) deleteUnfinished(ctx context.Context, w Workspace, o DeleteOpt
 		return done, err
 	}
 	defer release(lock, m)
-	if w.Attempt.ID != "" && w.Directory != "" {
+	if remains(w) {
 		project, err := m.projectOf(ctx, w)
 		if err != nil {
 			return done, m.projectGone(w, err, "deleted")

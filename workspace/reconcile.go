@@ -162,10 +162,10 @@ func (m *Manager) reconcileRow(ctx context.Context, project Project, row Row, ro
 		default:
 			act(ActionError, "%s", next.Error)
 		}
-	case w.Status == StatusError && w.Directory != "" && w.Attempt.ID != "":
+	case w.Status == StatusError && remains(*w):
 		if next, err := m.clearAgain(ctx, *w); err != nil {
 			act(ActionFailed, "what its failed attempt left could not be cleared: %s", messageOf(err))
-		} else if next.Directory == "" {
+		} else if !remains(next) {
 			act(ActionError, "%s; what the attempt left is cleared now", next.Error)
 		} else {
 			act(ActionFailed, "%s", next.Error)

@@ -98,7 +98,7 @@ func since(d time.Duration) string {
 // to ready or error, clearing what the attempt left. It changes nothing on a
 // row that is settled. The returned row is the new one.
 func (m *Manager) settle(ctx context.Context, project Project, w Workspace, tell func(Event)) (Workspace, error) {
-	remains := w.Attempt.ID != "" && w.Directory != ""
+	remains := remains(w)
 	if w.Status == StatusError && !remains {
 		return w, nil
 	}
@@ -141,7 +141,7 @@ func (m *Manager) fail(ctx context.Context, project Project, w Workspace, cause 
 		if w.Directory != "" {
 			message += "; what had been made was cleared"
 		}
-		change.Directory = new("")
+		change.Directory, change.ProviderID = new(""), new("")
 		change.BranchCreated = new(false)
 		if len(left) > 0 {
 			message += "; left in place: " + strings.Join(left, "; ")
@@ -155,10 +155,16 @@ func (m *Manager) fail(ctx context.Context, project Project, w Workspace, cause 
 	return next, nil
 }
 
-// clear removes what the attempt of w made. A row without a directory claimed
-// nothing, so nothing was made.
+// remains reports whether the attempt of w may have made something. It has not
+// where it claimed neither a directory nor an id of the provider's own: that is
+// claimed first where the provider doesn't choose the directory itself.
+func remains(w Workspace) bool {
+	return w.Attempt.ID != "" && (w.Directory != "" || w.ProviderID != "")
+}
+
+// clear removes what the attempt of w made, if it can have made anything.
 func (m *Manager) clear(ctx context.Context, project Project, w Workspace) ([]string, error) {
-	if w.Attempt.ID == "" || w.Directory == "" || w.Provider == ProviderAdopted {
+	if !remains(w) || w.Provider == ProviderAdopted {
 		return nil, nil
 	}
 	provider, err := m.providerOf(w)
