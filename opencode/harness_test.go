@@ -109,6 +109,7 @@ func common(t testing.TB) *Server {
 
 func TestMain(m *testing.M) {
 	code := m.Run()
+	closeStrangers()
 	if shared.server != nil {
 		shared.server.Close()
 		shared.model.close()

@@ -45,7 +45,7 @@ func (p *Provider) register(ctx context.Context, client *Client, t tree) error {
 		made, err = adopt(ctx, client, t)
 	}
 	if err != nil {
-		return flagged(err)
+		return err
 	}
 	if made.ID != t.id || made.Branch != t.branch || !samePlace(made.Directory, t.directory) {
 		return &Error{Op: "create workspace", Err: ErrMalformed, Message: fmt.Sprintf(
@@ -59,12 +59,13 @@ func (p *Provider) register(ctx context.Context, client *Client, t tree) error {
 
 // adopt has our adapter take a worktree.
 func adopt(ctx context.Context, client *Client, t tree) (Workspace, error) {
-	return client.CreateWorkspace(ctx, t.place, NewWorkspace{
+	made, err := client.CreateWorkspace(ctx, t.place, NewWorkspace{
 		ID: t.id, Type: AdapterThreadtree, Branch: t.branch,
 		Extra: map[string]string{
 			"path": t.directory, "work": t.work, "repo": t.project.ID, "branch": t.branch, "name": rowName(t.project, t.directory),
 		},
 	})
+	return made, flagged(err)
 }
 
 // onlyRow drops the rows that have the worktree's id or directory, but for its

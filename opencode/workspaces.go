@@ -64,6 +64,11 @@ func (c *Client) Health(ctx context.Context) (Health, error) {
 
 const workspaces = "/experimental/workspace"
 
+// nowhere is in no project. Where a call names no directory the server takes
+// the one that it was started in, and its adapter would delete a worktree from
+// there, whatever repository it is of.
+const nowhere = "/threadtree-nowhere"
+
 // Adapters returns the adapters that the server has for the project of
 // directory. The first call for a project loads it, plugins included.
 func (c *Client) Adapters(ctx context.Context, directory string) ([]Adapter, error) {
@@ -105,11 +110,13 @@ func (c *Client) CreateWorkspace(ctx context.Context, directory string, w NewWor
 }
 
 // RemoveWorkspace has the server drop a workspace: the row, the sessions that
-// are bound to it (see [Client.Warp]), and whatever its adapter removes. With
-// an empty directory an adapter that the server brings itself is not called,
-// and the row alone goes. That it returns nil proves nothing about the disk;
-// an unknown id is no error.
+// are bound to it (see [Client.Warp]), and whatever its adapter removes, from
+// the project of directory. With an empty directory the row alone goes. That it
+// returns nil proves nothing about the disk; an unknown id is no error.
 func (c *Client) RemoveWorkspace(ctx context.Context, directory, id string) error {
+	if directory == "" {
+		directory = nowhere
+	}
 	return c.do(ctx, call{
 		op: "remove workspace", method: http.MethodDelete, path: workspaces + "/" + url.PathEscape(id), directory: directory,
 	})

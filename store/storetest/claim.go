@@ -76,6 +76,12 @@ var claimCases = map[string]claimCase{
 		other:  func(w *workspace.Workspace) { w.Branch, w.Directory = "threadtree/fix", "" },
 		change: claimOf("threadtree/fix", "/trees/fix"),
 	},
+	"PendingRowWhoseProviderChoosesTheDirectory": {
+		other: func(w *workspace.Workspace) {
+			w.Branch, w.Directory, w.ProviderID = "threadtree/fix", "", "wrk_1"
+		},
+		change: claimOf("threadtree/fix", "/trees/fix"), taken: true,
+	},
 	"FailedRowThatHasNotClaimed": {
 		other: func(w *workspace.Workspace) {
 			w.Status, w.Branch, w.Directory = workspace.StatusError, "threadtree/fix", ""

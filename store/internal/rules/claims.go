@@ -18,8 +18,9 @@ func ClaimOf(w workspace.Workspace) Claim {
 }
 
 // Clashes reports whether the stored row other already has what c claims. The
-// branch of a row that is not ready counts only once the row has a directory:
-// before that nothing was claimed for it, and it may get another one still.
+// branch of a row that is not ready counts only once the row has a directory, or
+// an id of its provider's, where that chooses the directory only later: before
+// that nothing was claimed for it, and it may get another one still.
 func (c Claim) Clashes(other workspace.Workspace) bool {
 	if other.ThreadID == c.threadID || !c.sameProject(other) {
 		return false
@@ -27,7 +28,7 @@ func (c Claim) Clashes(other workspace.Workspace) bool {
 	if c.directory != "" && c.directory == workspace.Fold(other.Directory) {
 		return true
 	}
-	reserved := other.Directory != "" || other.Status == workspace.StatusReady
+	reserved := other.Directory != "" || other.ProviderID != "" || other.Status == workspace.StatusReady
 	return reserved && c.branch != "" && c.branch == workspace.Fold(other.Branch)
 }
 
