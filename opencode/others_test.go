@@ -68,18 +68,25 @@ func TestSomebodysAdapter(t *testing.T) {
 	}
 	p.hasRows(s.client, w)
 	session, messages := p.said(s.client, w, "a word")
-	// Its row goes without it being asked to remove anything.
+	// Its row stays for as long as it would delete something.
 	note := filepath.Join(w.Directory, "note")
 	p.write(note, "kept\n")
-	if err := p.provider.release(t.Context(), s.client, p.dir, w.ProviderID, w.Directory); err != nil {
-		t.Fatal(err)
+	if err := p.provider.release(t.Context(), s.client, p.dir, w.ProviderID, w.Directory); err == nil {
+		t.Error("the row was released")
 	}
 	if content, err := os.ReadFile(note); string(content) != "kept\n" {
 		t.Errorf("the note is %q: %v", content, err)
 	}
-	if content, err := os.ReadFile(filepath.Join(home, "removed")); err == nil {
-		t.Errorf("its adapter was asked to remove %s", content)
+	p.hasRows(s.client, w)
+	p.bound(s.client, session, w.ProviderID, messages)
+	if d := p.delete("1", true); len(d.Removed.Left) > 0 || !absent(w.Directory) {
+		t.Errorf("left: %q", d.Removed.Left)
 	}
 	p.hasRows(s.client)
+	p.bound(s.client, session, "", messages)
+	back := p.restore("1")
+	if content, err := os.ReadFile(filepath.Join(back.Directory, "note")); string(content) != "kept\n" || !hasLine(back.Warnings, "plugin") {
+		t.Errorf("the note is %q: %v; %q", content, err, back.Warnings)
+	}
 	p.bound(s.client, session, "", messages)
 }

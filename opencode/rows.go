@@ -147,10 +147,20 @@ func sessionsAt(ctx context.Context, client *Client, place, directory string) ([
 	return list, nil
 }
 
-// release lets go of the sessions of a row and then of the row. The row goes
-// without its adapter being called, so that nothing on disk is touched; and it
-// stays where a session is still bound to it, for that would go with it.
+// release lets go of the sessions of a row and then of the row, so that nothing
+// on disk is touched. It stays where a session is still bound to it, for that
+// would go with it, and where there is a directory that somebody's adapter
+// would delete: the server's own does nothing outside of the project.
 func (p *Provider) release(ctx context.Context, client *Client, place, id, directory string) error {
+	rows, err := client.Workspaces(ctx, place)
+	if err != nil {
+		return err
+	}
+	for _, row := range rows {
+		if row.ID == id && row.Type != AdapterThreadtree && row.Type != AdapterWorktree && present(row.Directory) {
+			return &Error{Op: "remove workspace", Message: fmt.Sprintf("its adapter %s would delete %s", row.Type, row.Directory)}
+		}
+	}
 	sessions, err := sessionsAt(ctx, client, place, directory)
 	if err != nil {
 		return err
@@ -172,8 +182,7 @@ func (p *Provider) release(ctx context.Context, client *Client, place, id, direc
 	if err := client.RemoveWorkspace(ctx, "", id); err != nil && !errors.Is(err, ErrNotFound) {
 		return err
 	}
-	rows, err := client.Workspaces(ctx, place)
-	if err != nil {
+	if rows, err = client.Workspaces(ctx, place); err != nil {
 		return err
 	}
 	for _, row := range rows {
