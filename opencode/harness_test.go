@@ -144,6 +144,7 @@ type place struct {
 	repo     *gitops.Repository
 	provider *Provider
 	manager  *workspace.Manager
+	locks    workspace.Locker
 }
 
 // newPlace makes a repository of its own: each has another first commit, so
@@ -187,6 +188,7 @@ func (p *place) open(c Connection, change func(*ProviderConfig)) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { p.store.Close() })
+	p.locks = locks
 	p.git = gitops.NewProvider(p.repo, gitops.ProviderOptions{})
 	cfg := ProviderConfig{Connection: c, Git: p.git, Records: p.store, Logger: slog.New(slog.DiscardHandler), Timeout: 2 * time.Minute}
 	if change != nil {

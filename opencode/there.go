@@ -145,12 +145,17 @@ func listen(ctx context.Context, client *Client) (*listener, error) {
 	l := &listener{done: make(map[string]error), changed: make(chan struct{})}
 	l.stop = func() { cancel(); wg.Wait() }
 	connected := make(chan struct{})
-	var once sync.Once
+	times := 0
 	wg.Go(func() {
 		err := client.Events(ctx, func(e Event) {
 			switch e.Type {
 			case "server.connected":
-				once.Do(func() { close(connected) })
+				if times++; times == 1 {
+					close(connected)
+				} else {
+					// What was told in between was missed.
+					l.end(&Error{Op: "create workspace", Err: ErrUnreachable, Message: "the connection broke while it was at it"})
+				}
 			case "worktree.ready":
 				l.tell(e.Directory, nil)
 			case "worktree.failed":
@@ -190,7 +195,9 @@ func (l *listener) tell(directory string, err error) {
 func (l *listener) end(err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.ended = err
+	if l.ended == nil {
+		l.ended = err
+	}
 	close(l.changed)
 	l.changed = make(chan struct{})
 }
