@@ -178,7 +178,7 @@ func TestCreateByTheServerThatFails(t *testing.T) {
 func TestListenerEnds(t *testing.T) {
 	t.Parallel()
 	var once sync.Once
-	c := answering(t, func(w http.ResponseWriter, r *http.Request) {
+	c := connectedTo(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		once.Do(func() {
 			event, _ := json.Marshal(map[string]any{"payload": map[string]any{"type": "server.connected", "properties": struct{}{}}})

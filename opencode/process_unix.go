@@ -80,7 +80,8 @@ func spawn(program string, args, env []string, output io.Writer, grace time.Dura
 	mark := "THREADTREE_OPENCODE_" + rand.Text()
 	seconds := strconv.Itoa(max(1, int(grace.Round(time.Second)/time.Second)))
 	p.cmd = exec.Command("/bin/sh", append([]string{"-c", guard, "threadtree-opencode", seconds, mark, program}, args...)...)
-	p.cmd.Env, p.cmd.ExtraFiles = env, []*os.File{r}
+	// A call that names no directory is about this one.
+	p.cmd.Dir, p.cmd.Env, p.cmd.ExtraFiles = "/", env, []*os.File{r}
 	p.cmd.Stdout, p.cmd.Stderr = p.tail, p.tail
 	p.cmd.WaitDelay = time.Second
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

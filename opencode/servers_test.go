@@ -8,7 +8,6 @@ import (
 	"io"
 	"maps"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -71,7 +70,7 @@ func (s *stranger) start(path string, env []string) (err error) {
 		return err
 	}
 	env = append(ownHome(s.dir, "NPM_CONFIG_OFFLINE=true", "OPENCODE_SERVER_PASSWORD=secret"), env...)
-	if s.process, err = spawn(path, []string{"serve", "--hostname", "127.0.0.1", "--port", fmt.Sprint(port)}, env, io.Discard); err != nil {
+	if s.process, err = spawn(path, []string{"serve", "--hostname", "127.0.0.1", "--port", fmt.Sprint(port)}, env, io.Discard, 5*time.Second); err != nil {
 		return err
 	}
 	if s.client, err = NewClient(fmt.Sprintf("http://127.0.0.1:%d", port), ClientOptions{Password: "secret"}); err != nil {
@@ -83,7 +82,7 @@ func (s *stranger) start(path string, env []string) (err error) {
 func closeStrangers() {
 	for _, s := range foreign.all {
 		if s.process != nil {
-			s.process.stop(5 * time.Second)
+			s.process.stop()
 		}
 		os.RemoveAll(s.dir)
 		if s.also != "" {
@@ -153,16 +152,10 @@ func (u *unplugged) Client(ctx context.Context) (*Client, error) {
 	return u.Connection.Client(ctx)
 }
 
-// answering is the connection to a server that answers by h.
-func answering(t testing.TB, h http.HandlerFunc) Connection {
+// connectedTo is the connection to a server that answers by h.
+func connectedTo(t testing.TB, h http.HandlerFunc) Connection {
 	t.Helper()
-	s := httptest.NewServer(h)
-	t.Cleanup(s.Close)
-	c, err := NewClient(s.URL, ClientOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return Attached{c}
+	return Attached{answering(t, ClientOptions{}, h)}
 }
 
 // counting is git's provider, with how often it was asked to make something.

@@ -46,7 +46,7 @@ var lacking = map[string]struct {
 	},
 	"too old": {
 		connection: func(t *testing.T) Connection {
-			return answering(t, func(w http.ResponseWriter, r *http.Request) {
+			return connectedTo(t, func(w http.ResponseWriter, r *http.Request) {
 				w.Header().Set("Content-Type", "application/json")
 				if r.URL.Path != "/global/health" {
 					t.Errorf("%s was asked for", r.URL)
@@ -58,7 +58,7 @@ var lacking = map[string]struct {
 	},
 	"a web page": {
 		connection: func(t *testing.T) Connection {
-			return answering(t, func(w http.ResponseWriter, _ *http.Request) {
+			return connectedTo(t, func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("Content-Type", "text/html; charset=utf-8")
 				_, _ = w.Write([]byte("<!doctype html><title>x</title>"))
 			})
@@ -67,7 +67,7 @@ var lacking = map[string]struct {
 	},
 	"never an answer": {
 		connection: func(t *testing.T) Connection {
-			return answering(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+			return connectedTo(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 		},
 		timeout: 300 * time.Millisecond, code: workspace.ErrTimeout, words: []string{"did not answer in time"},
 	},
