@@ -9,7 +9,6 @@ import (
 	"maps"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -311,11 +310,4 @@ func hasLine(lines []string, words ...string) bool {
 	return slices.ContainsFunc(lines, func(line string) bool {
 		return !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(line, word) })
 	})
-}
-
-// tryGit runs git where it may fail.
-func (p *place) tryGit(dir string, args ...string) error {
-	cmd := exec.Command("git", args...)
-	cmd.Dir, cmd.Env = dir, ownHome(p.root)
-	return cmd.Run()
 }
