@@ -159,7 +159,7 @@ func (a *Agent) session(ctx context.Context, client *Client, threadID string, at
 	if err != nil {
 		return Session{}, err
 	}
-	if !worksIn(made, at) {
+	if !worksIn(made, at) || !landed(made, at) {
 		return Session{}, &Error{Op: "create session", Err: ErrMalformed, Message: fmt.Sprintf("asked for one in %s, it is in %s", at.Directory, made.Directory)}
 	}
 	known.ThreadID, known.ID = threadID, made.ID
@@ -196,6 +196,13 @@ func worksIn(s Session, at workspace.Location) bool {
 		return s.WorkspaceID == id
 	}
 	return s.WorkspaceID == "" && samePlace(s.Directory, at.Directory)
+}
+
+// landed reports whether a session was made in the directory of a location. A
+// server decodes the directory of a workspace once too often, and makes the
+// session elsewhere, where the path has a percent sign that means something.
+func landed(s Session, at workspace.Location) bool {
+	return samePlace(s.Directory, at.Directory) || at.Workspace != nil && samePlace(s.Directory, at.Workspace.Directory)
 }
 
 // modelOf is the model that a session is to use although it has not used it

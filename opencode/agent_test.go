@@ -309,3 +309,25 @@ func TestHelpersOfTheAgentAreHeldToo(t *testing.T) {
 		t.Errorf("%v: %s", err, said)
 	}
 }
+
+// TestSessionThatLandsElsewhereIsRefused has a home whose name the server
+// misreads.
+func TestSessionThatLandsElsewhereIsRefused(t *testing.T) {
+	t.Parallel()
+	s := common(t)
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	root = filepath.Join(root, "%41")
+	p := newPlaceAt(t, s, root, "project", nil)
+	a := p.agent(s)
+	w := p.create("1", workspace.CreateOptions{Name: "one"})
+	answer, err := a.Prompt(t.Context(), p.dir, "1", `call write {"filePath":"here.txt","content":"x"}`, nil)
+	if _, statErr := os.Stat(filepath.Join(w.Directory, "here.txt")); (err == nil) != (statErr == nil) {
+		t.Errorf("%+v, %s; in the workspace: %v", answer, detail(err), statErr)
+	}
+	if err != nil && !errors.Is(err, workspace.ErrProviderFailed) {
+		t.Error(detail(err))
+	}
+}
