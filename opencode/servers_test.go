@@ -258,7 +258,7 @@ func (p *place) hasRows(c *Client, want ...workspace.Workspace) {
 func (p *place) said(c *Client, w workspace.Workspace, words string) (id, messages string) {
 	p.t.Helper()
 	s, err := c.CreateSession(p.t.Context(), At{WorkspaceID: w.ProviderID}, NewSession{Title: "x"})
-	if err == nil && !samePlace(s.Directory, w.Directory) {
+	if err == nil && !samePlace(s.Directory, w.WorkDirectory()) && !samePlace(s.Directory, w.Directory) {
 		err = fmt.Errorf("it is in %s", s.Directory)
 	}
 	if err == nil {
