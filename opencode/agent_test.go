@@ -331,3 +331,33 @@ func TestSessionThatLandsElsewhereIsRefused(t *testing.T) {
 		t.Error(detail(err))
 	}
 }
+
+func TestTurnEndsWithItsServer(t *testing.T) {
+	t.Parallel()
+	model := newFakeModel()
+	t.Cleanup(model.close)
+	s := start(t, func(o *ServerOptions) { o.Config = model.config() })
+	p := newPlace(t, s, nil)
+	a := p.agent(s)
+	w := p.create("1", workspace.CreateOptions{Name: "one"})
+	c := client(t, s)
+	starts, _ := s.State()
+	begun := make(chan struct{})
+	var once sync.Once
+	ended := make(chan error, 1)
+	go func() {
+		_, err := a.Prompt(t.Context(), p.dir, "1", `call bash {"command":"sleep 600","description":"wait"}`, func(e workspace.AgentEvent) {
+			once.Do(func() { close(begun) })
+		})
+		ended <- err
+	}()
+	<-begun
+	kill(t, c)
+	if err := <-ended; !errors.Is(err, workspace.ErrProviderUnavailable) {
+		t.Errorf("it ended with %s", detail(err))
+	}
+	p.restarted(s, starts.Starts)
+	if said, _ := p.ask(a, "1", "still there in "+w.Name); !strings.Contains(said, "still there") {
+		t.Errorf("%q", said)
+	}
+}

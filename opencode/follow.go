@@ -33,6 +33,10 @@ type follower struct {
 // may be lost while the connection is.
 const checkEvery = 5 * time.Second
 
+// lostAfter is how often in a row that may fail before the server counts as
+// gone, and the turn with it.
+const lostAfter = 3
+
 // ask hands the prompt on and returns the answer. Where ctx ends the agent is
 // stopped.
 func (f *follower) ask(ctx context.Context, p Prompt) (workspace.Answer, error) {
@@ -85,7 +89,7 @@ func (f *follower) follow(ctx context.Context, p Prompt, last string) error {
 			stop(err)
 		}
 	})
-	sent := false
+	sent, lost := false, 0
 	check := time.NewTicker(checkEvery)
 	defer check.Stop()
 	for {
@@ -102,8 +106,17 @@ func (f *follower) follow(ctx context.Context, p Prompt, last string) error {
 				return f.failed
 			}
 		case <-check.C:
-			if sent && f.over(ctx, last) {
+			over, err := f.over(ctx, last)
+			switch {
+			case err != nil && sent:
+				// A server that was started anew has another address.
+				if lost++; lost >= lostAfter {
+					return err
+				}
+			case over && sent:
 				return f.failed
+			default:
+				lost = 0
 			}
 		case <-ctx.Done():
 			return context.Cause(ctx)
@@ -113,24 +126,24 @@ func (f *follower) follow(ctx context.Context, p Prompt, last string) error {
 
 // over asks whether the turn is over: the session does nothing, and was seen at
 // work or has a finished answer that it hadn't before.
-func (f *follower) over(ctx context.Context, last string) bool {
+func (f *follower) over(ctx context.Context, last string) (bool, error) {
 	statuses, err := f.client.SessionStatuses(ctx, f.at())
 	if err != nil {
-		return false
+		return false, err
 	}
 	if statuses[f.session.ID] != "" {
 		f.begun = true
-		return false
+		return false, nil
 	}
 	if f.begun {
-		return true
+		return true, nil
 	}
 	messages, err := f.client.Messages(ctx, f.session.ID, 1)
 	if err != nil || len(messages) == 0 {
-		return false
+		return false, err
 	}
 	newest := messages[len(messages)-1].Info
-	return newest.ID != last && newest.Role == "assistant" && (newest.Time.Completed > 0 || newest.Error != nil)
+	return newest.ID != last && newest.Role == "assistant" && (newest.Time.Completed > 0 || newest.Error != nil), nil
 }
 
 // happening is what the events that matter have in common.

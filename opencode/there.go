@@ -145,23 +145,22 @@ func listen(ctx context.Context, client *Client) (*listener, error) {
 	l := &listener{done: make(map[string]error), changed: make(chan struct{})}
 	l.stop = func() { cancel(); wg.Wait() }
 	connected := make(chan struct{})
-	times := 0
+	var once sync.Once
 	wg.Go(func() {
-		err := client.Events(ctx, func(e Event) {
+		// One connection alone: what is told after it broke is missed.
+		err := client.listen(ctx, func(e Event) {
 			switch e.Type {
 			case "server.connected":
-				if times++; times == 1 {
-					close(connected)
-				} else {
-					// What was told in between was missed.
-					l.end(&Error{Op: "create workspace", Err: ErrUnreachable, Message: "the connection broke while it was at it"})
-				}
+				once.Do(func() { close(connected) })
 			case "worktree.ready":
 				l.tell(e.Directory, nil)
 			case "worktree.failed":
 				l.tell(e.Directory, &Error{Op: "create workspace", Name: e.Type, Message: messageOf(e)})
 			}
 		})
+		if err == nil {
+			err = &Error{Op: "create workspace", Err: ErrUnreachable, Message: "the connection broke while it was at it"}
+		}
 		l.end(err)
 	})
 	select {
