@@ -54,6 +54,10 @@ func (e *GitError) Error() string {
 // Unwrap returns the cause.
 func (e *GitError) Unwrap() error { return e.Err }
 
+// Output returns the end of the error output, for those who show it beside what
+// an error says.
+func (e *GitError) Output() string { return e.Stderr }
+
 // exitCode returns the exit code of the git command behind err, 0 for nil and
 // -1 where there is none.
 func exitCode(err error) int {

@@ -168,6 +168,9 @@ func TestGitRun(t *testing.T) {
 	if !ok || e.ExitCode != 128 || e.Err != nil || e.Error() != "git rev-parse: fatal: Needed a single revision" || exitCode(err) != 128 {
 		t.Errorf("failing: %#v", err)
 	}
+	if ok && e.Output() != "fatal: Needed a single revision" {
+		t.Errorf("output: %q", e.Output())
+	}
 	if exitCode(nil) != 0 || exitCode(fs.ErrExist) != -1 {
 		t.Error("exitCode of what is no git's")
 	}
