@@ -1,0 +1,165 @@
+package discordbot
+
+import (
+	"context"
+
+	"github.com/disgoorg/disgo/bot"
+	"github.com/disgoorg/disgo/discord"
+	"github.com/disgoorg/disgo/rest"
+	"github.com/disgoorg/snowflake/v2"
+)
+
+// place is where an interaction happened.
+type place struct {
+	guild snowflake.ID
+	// channel is the one that has a project; thread is 0 outside of a thread.
+	channel, thread snowflake.ID
+	// title is the thread's.
+	title string
+}
+
+// placeOf returns where an interaction happened; ok is false elsewhere than in
+// a text or announcement channel of a server, or a thread.
+func placeOf(i discord.Interaction) (at place, ok bool) {
+	guild := i.GuildID()
+	if guild == nil {
+		return place{}, false
+	}
+	at.guild = *guild
+	switch channel := i.Channel().MessageChannel.(type) {
+	case discord.GuildThread:
+		parent := channel.ParentID()
+		if parent == nil {
+			return place{}, false
+		}
+		at.channel, at.thread, at.title = *parent, channel.ID(), channel.Name()
+	case discord.GuildTextChannel:
+		at.channel = channel.ID()
+	case discord.GuildNewsChannel:
+		at.channel = channel.ID()
+	default:
+		return place{}, false
+	}
+	return at, true
+}
+
+// asked is an interaction that waits for its first answer: a command's or a
+// button's.
+type asked interface {
+	discord.Interaction
+	Client() *bot.Client
+	CreateMessage(m discord.MessageCreate, opts ...rest.RequestOpt) error
+	DeferCreateMessage(ephemeral bool, opts ...rest.RequestOpt) error
+	UpdateInteractionResponse(m discord.MessageUpdate, opts ...rest.RequestOpt) (*discord.Message, error)
+	CreateFollowupMessage(m discord.MessageCreate, opts ...rest.RequestOpt) (*discord.Message, error)
+}
+
+// reply is the answer to an interaction, to be filled in.
+type reply struct {
+	b      *Bot
+	e      asked
+	at     place
+	person Person
+}
+
+// answerWithin bounds the first answer, in which Discord takes 3 s.
+const answerWithin = firstAnswer
+
+// begin answers an interaction at once, with a sign that it is being worked
+// on, and has the work done in the background. private answers are seen by who
+// asked alone.
+func (b *Bot) begin(e asked, action Action, private bool, work func(ctx context.Context, r *reply)) error {
+	return b.beginWith(e, action, func(opt rest.RequestOpt) error { return e.DeferCreateMessage(private, opt) }, work, func() {})
+}
+
+// beginWith is begin with a first answer of the caller's; over is called at the
+// end of it all, whatever came of it.
+func (b *Bot) beginWith(e asked, action Action, first func(rest.RequestOpt) error, work func(ctx context.Context, r *reply), over func()) error {
+	b.remember(e.Client())
+	at, ok := placeOf(e)
+	r := &reply{b: b, e: e, at: at, person: personOf(e)}
+	taken := b.spawn("answer "+string(action), func(ctx context.Context) {
+		defer over()
+		switch {
+		case !ok:
+			r.refuse(ctx, b.text(TextNotHere))
+		case !b.cfg.Authorizer.May(ctx, r.person, action):
+			r.refuse(ctx, b.text(TextNotAllowed))
+		default:
+			soon, cancel := context.WithTimeout(ctx, answerWithin)
+			err := first(rest.WithCtx(soon))
+			cancel()
+			if err != nil {
+				b.failed(ctx, "answer an interaction", err)
+				if !r.isThere(ctx, err) {
+					// Nobody would see what comes of it.
+					return
+				}
+			}
+			r.work(ctx, string(action), work)
+		}
+	})
+	if !taken {
+		over()
+		r.refuse(context.Background(), b.text(TextClosing))
+	}
+	return nil
+}
+
+// work does it, and says so where that ends in a panic.
+func (r *reply) work(ctx context.Context, what string, work func(ctx context.Context, r *reply)) {
+	done := false
+	defer func() {
+		if !done {
+			r.b.recovered(recover(), "answer "+what)
+			opt, cancel := within(context.WithoutCancel(ctx))
+			defer cancel()
+			_, err := r.e.CreateFollowupMessage(quiet(r.b.text(TextFault)).WithEphemeral(true), opt)
+			r.b.failed(ctx, "say that something went wrong", err)
+		}
+	}()
+	work(ctx, r)
+	done = true
+}
+
+// refuse is the first and only answer.
+func (r *reply) refuse(ctx context.Context, text string) {
+	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
+	r.b.failed(ctx, "answer an interaction", r.e.CreateMessage(quiet(text).WithEphemeral(true), rest.WithCtx(ctx)))
+}
+
+// text fills in the answer.
+func (r *reply) text(ctx context.Context, text string, rows ...discord.LayoutComponent) {
+	content := clip(text, maxContent)
+	r.fill(ctx, discord.MessageUpdate{Content: &content, Components: &rows, AllowedMentions: nobody()})
+}
+
+// fill fills in the answer, also where the work was cancelled meanwhile.
+func (r *reply) fill(ctx context.Context, m discord.MessageUpdate) {
+	opt, cancel := within(context.WithoutCancel(ctx))
+	defer cancel()
+	_, err := r.e.UpdateInteractionResponse(m, opt)
+	r.b.failed(ctx, "fill in an answer", err)
+}
+
+// error fills in what went wrong.
+func (r *reply) error(ctx context.Context, doing string, err error) {
+	if ctx.Err() != nil {
+		r.text(ctx, r.b.text(TextCut))
+		return
+	}
+	r.b.told(ctx, doing, err)
+	r.text(ctx, renderError(err, r.b.link(r.at.guild)))
+}
+
+// link returns the way to a thread of a server.
+func (b *Bot) link(guild snowflake.ID) func(thread string) string {
+	return func(thread string) string {
+		id, err := snowflake.Parse(thread)
+		if err != nil || guild == 0 {
+			return ""
+		}
+		return "https://discord.com/channels/" + guild.String() + "/" + id.String()
+	}
+}

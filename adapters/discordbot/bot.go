@@ -1,0 +1,186 @@
+package discordbot
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/disgoorg/disgo/bot"
+	"github.com/disgoorg/disgo/handler"
+	"github.com/disgoorg/disgo/rest"
+	"github.com/disgoorg/snowflake/v2"
+
+	"github.com/threadtree/threadtree/workspace"
+)
+
+// Store is what the bot remembers besides workspaces.
+type Store interface {
+	workspace.Channels
+	workspace.Notes
+}
+
+// Config is what a [Bot] works with. Manager, Merger, Reviewer and Store are
+// needed.
+type Config struct {
+	Manager  *workspace.Manager
+	Merger   *workspace.Merger
+	Reviewer *workspace.Reviewer
+	Store    Store
+	// Agent answers what is said in the threads; nil for a bot without one.
+	Agent workspace.Agent
+	// Authorizer says who may do what, [ByPermission] if nil.
+	Authorizer Authorizer
+	// Names are the names of the commands, [DefaultNames] if nil. A command
+	// that isn't in it is left out.
+	Names map[Command]string
+	// Texts replaces texts by their defaults; see [Text].
+	Texts map[Text]string
+	// Setup allows the set-up of fresh workspaces, code of the repository's
+	// included.
+	Setup bool
+	// DraftPrefix begins the title of a thread whose work isn't home yet,
+	// "⬦ " if empty.
+	DraftPrefix string
+	// OnError hears of each error that nobody in a chat can be told, or that
+	// is a fault of the program. It may be called concurrently.
+	OnError func(ctx context.Context, err error)
+	// Logger is slog.Default if nil.
+	Logger *slog.Logger
+	// Now is the clock, time.Now if nil.
+	Now func() time.Time
+}
+
+// Bot is the adapter. It is safe for concurrent use.
+type Bot struct {
+	cfg Config
+
+	// ctx is the work's; it ends when Close has waited long enough.
+	ctx    context.Context
+	cancel context.CancelFunc
+
+	mu      sync.Mutex
+	closing bool
+	work    sync.WaitGroup
+	// busy is how many pieces of work there are.
+	busy int
+	rest rest.Rest
+	self snowflake.ID
+	// lanes are the agents' turns, by thread.
+	lanes map[snowflake.ID]*lane
+	// pressed are the buttons whose work isn't over, by custom id and message.
+	pressed map[string]bool
+}
+
+// New checks the configuration and returns a bot that does nothing yet.
+func New(cfg Config) (*Bot, error) {
+	if cfg.Manager == nil || cfg.Merger == nil || cfg.Reviewer == nil || cfg.Store == nil {
+		return nil, &workspace.Error{
+			Code: workspace.ErrInternal, Message: "the bot's configuration lacks Manager, Merger, Reviewer or Store",
+		}
+	}
+	if cfg.Authorizer == nil {
+		cfg.Authorizer = ByPermission{}
+	}
+	if cfg.Names == nil {
+		cfg.Names = DefaultNames()
+	}
+	if cfg.DraftPrefix == "" {
+		cfg.DraftPrefix = "⬦ "
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.Default()
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	b := &Bot{cfg: cfg, lanes: make(map[snowflake.ID]*lane), pressed: make(map[string]bool)}
+	b.ctx, b.cancel = context.WithCancel(context.Background())
+	return b, nil
+}
+
+// Register puts the commands and buttons on a router, which must be a root one:
+// custom ids begin with /tt/.
+func (b *Bot) Register(r handler.Router) {
+	b.registerCommands(r)
+	b.registerButtons(r)
+}
+
+// Listener returns what hears messages and threads. Add it to the client
+// beside the router.
+func (b *Bot) Listener() bot.EventListener { return bot.NewListenerFunc(b.onEvent) }
+
+// Start has the bot speak through a client, and goes on with what an earlier
+// run left: workspaces that were being made, merges, and messages that wait, so
+// that every thread ends with what is true. Reconcile the projects before.
+func (b *Bot) Start(ctx context.Context, client *bot.Client) error {
+	b.mu.Lock()
+	b.rest, b.self = client.Rest, client.ApplicationID
+	b.mu.Unlock()
+	return errors.Join(b.resumeStatus(ctx), b.resumeMerges(ctx), b.resumeQueues(ctx))
+}
+
+// Close takes no new work and waits for what is under way until ctx ends; what
+// isn't done by then is cancelled, and left to Start and to a reconcile.
+func (b *Bot) Close(ctx context.Context) error {
+	b.mu.Lock()
+	b.closing = true
+	b.mu.Unlock()
+	done := make(chan struct{})
+	go func() {
+		b.work.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+		b.cancel()
+		return nil
+	case <-ctx.Done():
+	}
+	b.cancel()
+	<-done
+	return ctx.Err()
+}
+
+// spawn does work in the background. A panic in it is an error like others. It
+// reports whether the work is taken: none is while the bot closes.
+func (b *Bot) spawn(what string, work func(ctx context.Context)) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closing {
+		return false
+	}
+	b.work.Add(1)
+	b.busy++
+	go func() {
+		defer b.over()
+		defer func() { b.recovered(recover(), what) }()
+		work(b.ctx)
+	}()
+	return true
+}
+
+func (b *Bot) over() {
+	b.mu.Lock()
+	b.busy--
+	b.mu.Unlock()
+	b.work.Done()
+}
+
+// api is the way to Discord.
+func (b *Bot) api() rest.Rest {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.rest
+}
+
+// remember keeps the way to Discord of an event, for a bot that was not
+// started yet.
+func (b *Bot) remember(client *bot.Client) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.rest == nil {
+		b.rest, b.self = client.Rest, client.ApplicationID
+	}
+}
