@@ -38,7 +38,7 @@ func (p *Provider) ready(ctx context.Context, place string) (*Client, string, er
 		return nil, "", err
 	}
 	adapter, err := p.choose(has)
-	if err == nil && adapter == AdapterWorktree {
+	if err == nil && adapter != AdapterThreadtree {
 		err = p.hasFlag(ctx, client, place)
 	}
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"time"
 
 	"github.com/threadtree/threadtree/workspace"
 )
@@ -15,12 +16,21 @@ type Places interface {
 	Resolve(ctx context.Context, threadID, project string) (workspace.Location, error)
 }
 
+// Rejoiner has OpenCode know a workspace again, and its sessions bound to it.
+type Rejoiner interface {
+	Rejoin(ctx context.Context, w workspace.Workspace) error
+}
+
 // AgentConfig is what an [Agent] works with. Connection, Sessions and Places
 // are needed.
 type AgentConfig struct {
 	Connection Connection
 	Sessions   workspace.Sessions
 	Places     Places
+	// Rejoiner tells OpenCode of a workspace that it doesn't know, such as one
+	// that was restored while it was down; without one, that waits for a
+	// reconcile. A [Provider] is one.
+	Rejoiner Rejoiner
 	// Rules are added to those that each new session gets, after them: the
 	// last that matches decides.
 	Rules []Rule
@@ -146,6 +156,9 @@ func (a *Agent) session(ctx context.Context, client *Client, threadID string, at
 	}
 	if known.ID != "" {
 		s, err := client.Session(ctx, known.ID)
+		if err == nil && !worksIn(s, at) && letGoOf(s, at) {
+			s, err = a.rebind(ctx, client, s, at)
+		}
 		switch {
 		case err == nil && worksIn(s, at):
 			return s, nil
@@ -153,17 +166,61 @@ func (a *Agent) session(ctx context.Context, client *Client, threadID string, at
 			return Session{}, err
 		}
 	}
-	made, err := client.CreateSession(ctx, atOf(at), NewSession{
-		Title: "thread " + threadID, Metadata: withMark(nil, mark{Workspace: workspaceID(at)}), Permission: a.rules(at),
-	})
+	wanted := NewSession{Title: "thread " + threadID, Metadata: withMark(nil, mark{Workspace: workspaceID(at)}), Permission: a.rules(at)}
+	made, err := client.CreateSession(ctx, atOf(at), wanted)
+	if errors.Is(err, ErrNotFound) && workspaceID(at) != "" && a.cfg.Rejoiner != nil {
+		if err = a.cfg.Rejoiner.Rejoin(ctx, *at.Workspace); err == nil {
+			made, err = client.CreateSession(ctx, atOf(at), wanted)
+		}
+	}
 	if err != nil {
 		return Session{}, err
 	}
 	if !worksIn(made, at) || !landed(made, at) {
+		a.discard(ctx, client, made)
 		return Session{}, &Error{Op: "create session", Err: ErrMalformed, Message: fmt.Sprintf("asked for one in %s, it is in %s", at.Directory, made.Directory)}
 	}
 	known.ThreadID, known.ID = threadID, made.ID
-	return made, a.cfg.Sessions.PutSession(ctx, known)
+	if err := a.cfg.Sessions.PutSession(ctx, known); err != nil {
+		a.discard(ctx, client, made)
+		return Session{}, err
+	}
+	return made, nil
+}
+
+// discard deletes a session that was just made and that nobody will use.
+func (a *Agent) discard(ctx context.Context, client *Client, made Session) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	if err := client.DeleteSession(ctx, made.ID); err != nil {
+		a.cfg.Logger.WarnContext(ctx, "a session that nobody uses stays", "session", made.ID, "error", err)
+	}
+}
+
+// letGoOf reports whether a session belongs to the workspace of a location and
+// was let go of: the workspace was deleted and restored.
+func letGoOf(s Session, at workspace.Location) bool {
+	id := workspaceID(at)
+	return id != "" && s.WorkspaceID == "" && markOf(s).Workspace == id
+}
+
+// rebind binds a session again that was let go of.
+func (a *Agent) rebind(ctx context.Context, client *Client, s Session, at workspace.Location) (Session, error) {
+	if a.cfg.Rejoiner != nil {
+		if err := a.cfg.Rejoiner.Rejoin(ctx, *at.Workspace); err != nil {
+			return Session{}, err
+		}
+		return client.Session(ctx, s.ID)
+	}
+	if !landed(s, at) {
+		if err := client.MoveSession(ctx, s.ID, at.Directory); err != nil && !errors.Is(err, ErrNoEndpoint) {
+			return Session{}, err
+		}
+	}
+	if err := client.Warp(ctx, placeAt(at), s.ID, workspaceID(at)); err != nil {
+		return Session{}, err
+	}
+	return client.Session(ctx, s.ID)
 }
 
 // placeAt is the directory by which OpenCode finds the project of a location.

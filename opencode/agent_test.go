@@ -18,7 +18,7 @@ import (
 
 func (p *place) agent(c Connection) *Agent {
 	p.t.Helper()
-	a, err := NewAgent(AgentConfig{Connection: c, Sessions: p.store, Places: p.manager})
+	a, err := NewAgent(AgentConfig{Connection: c, Sessions: p.store, Places: p.manager, Rejoiner: p.provider})
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -359,5 +359,34 @@ func TestTurnEndsWithItsServer(t *testing.T) {
 	p.restarted(s, starts.Starts)
 	if said, _ := p.ask(a, "1", "still there in "+w.Name); !strings.Contains(said, "still there") {
 		t.Errorf("%q", said)
+	}
+}
+
+// TestPromptAfterARestoreWithoutOpenCode has a workspace restored while the
+// server was down: the conversation goes on all the same.
+func TestPromptAfterARestoreWithoutOpenCode(t *testing.T) {
+	t.Parallel()
+	s := common(t)
+	c := &unplugged{Connection: s}
+	p := newPlace(t, c, nil)
+	a := p.agent(s)
+	p.create("1", workspace.CreateOptions{Name: "one"})
+	p.ask(a, "1", "the word is pear")
+	before, err := p.store.Session(t.Context(), "1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.manager.Delete(t.Context(), workspace.DeleteOptions{ThreadID: "1"}); err != nil {
+		t.Fatal(detail(err))
+	}
+	c.cut.Store(true)
+	if w, err := p.manager.Restore(t.Context(), workspace.RestoreOptions{ThreadID: "1"}); err != nil || len(w.Warnings) == 0 {
+		t.Fatalf("%+v, %s", w, detail(err))
+	}
+	c.cut.Store(false)
+	p.ask(a, "1", "and now")
+	after, err := p.store.Session(t.Context(), "1")
+	if err != nil || after.ID != before.ID {
+		t.Errorf("%+v became %+v, %v", before, after, err)
 	}
 }

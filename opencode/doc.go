@@ -20,7 +20,8 @@
 // # What the guard rail is
 //
 // A session in a workspace may not write outside of it with OpenCode's own
-// tools, nor name the project's main checkout in a shell command; what would
+// tools, nor spell out the path of the project's main checkout in a shell
+// command, unless the workspace lies inside of that; what would
 // have to be asked for is refused, so that an unattended agent never waits for
 // ever. That is a guard rail and no boundary: a shell command can still write
 // there by a path that it puts together. Who needs a boundary runs the server

@@ -27,6 +27,9 @@ type follower struct {
 	// begun is true once the session was seen at work: one that is idle
 	// before is one that has not begun.
 	begun bool
+	// tried is true once the prompt was sent, ended once its turn was seen to
+	// be over.
+	tried, ended bool
 }
 
 // checkEvery is how often the session is looked at besides listening: an event
@@ -37,6 +40,14 @@ const checkEvery = 5 * time.Second
 // gone, and the turn with it.
 const lostAfter = 3
 
+// idleAfter is how often in a row a session may be found not to have begun.
+// The first turn of a server may have to load the project first.
+const idleAfter = 36
+
+// deafAfter is how often in a row the event stream may be found not to have
+// begun.
+const deafAfter = 6
+
 // ask hands the prompt on and returns the answer. Where ctx ends the agent is
 // stopped.
 func (f *follower) ask(ctx context.Context, p Prompt) (workspace.Answer, error) {
@@ -46,18 +57,26 @@ func (f *follower) ask(ctx context.Context, p Prompt) (workspace.Answer, error) 
 		return workspace.Answer{}, err
 	}
 	err = f.follow(ctx, p, last)
+	if f.tried && !f.ended {
+		// It may be at work, and nobody follows it any more.
+		f.abort(ctx)
+	}
 	if ctx.Err() != nil {
-		calm, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-		defer cancel()
-		if err := f.client.AbortSession(calm, f.session.ID); err != nil {
-			f.log.WarnContext(calm, "the agent could not be stopped", "session", f.session.ID, "error", err)
-		}
 		return workspace.Answer{SessionID: f.session.ID}, ctx.Err()
 	}
 	if err != nil {
 		return workspace.Answer{SessionID: f.session.ID}, err
 	}
 	return f.answer(ctx, last)
+}
+
+// abort stops what the session does.
+func (f *follower) abort(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	if err := f.client.AbortSession(ctx, f.session.ID); err != nil {
+		f.log.WarnContext(ctx, "the agent could not be stopped", "session", f.session.ID, "error", err)
+	}
 }
 
 // lastMessage is the id of the newest message, "" for none.
@@ -89,39 +108,92 @@ func (f *follower) follow(ctx context.Context, p Prompt, last string) error {
 			stop(err)
 		}
 	})
-	sent, lost := false, 0
+	lost, idle := 0, 0
 	check := time.NewTicker(checkEvery)
 	defer check.Stop()
 	for {
 		select {
 		case e := <-events:
-			if e.Type == "server.connected" && !sent {
+			if e.Type == "server.connected" && !f.tried {
+				f.tried = true
 				if err := f.client.PromptAsync(ctx, f.session.ID, p); err != nil {
 					return err
 				}
-				sent = true
 				continue
 			}
 			if f.hear(ctx, e) {
+				f.ended = true
 				return f.failed
 			}
 		case <-check.C:
-			over, err := f.over(ctx, last)
+			over, err := f.check(ctx, last)
 			switch {
-			case err != nil && sent:
+			case err != nil:
 				// A server that was started anew has another address.
 				if lost++; lost >= lostAfter {
 					return err
 				}
-			case over && sent:
+				continue
+			case over:
+				f.ended = true
 				return f.failed
+			case f.begun:
+				idle = 0
 			default:
-				lost = 0
+				idle++
+			}
+			lost = 0
+			switch {
+			case !f.tried && idle >= deafAfter:
+				return &Error{Op: "prompt", Err: ErrUnreachable, Message: "its events can't be heard"}
+			case idle >= idleAfter:
+				return &Error{Op: "prompt", Err: ErrTimeout, Message: "the agent did not begin"}
 			}
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
 	}
+}
+
+// check looks at the session besides listening: for its end, and for questions
+// that were asked while nobody listened.
+func (f *follower) check(ctx context.Context, last string) (over bool, err error) {
+	if f.tried {
+		if over, err = f.over(ctx, last); over || err != nil {
+			return over, err
+		}
+	}
+	open, err := f.client.Permissions(ctx, f.at())
+	if err != nil {
+		return false, err
+	}
+	for _, q := range open {
+		if f.isMine(ctx, q.SessionID) {
+			f.refuse(ctx, happening{ID: q.ID, SessionID: q.SessionID, Permission: q.Permission, Patterns: q.Patterns})
+		}
+	}
+	if open, err = f.client.Questions(ctx, f.at()); err != nil {
+		return false, err
+	}
+	for _, q := range open {
+		if f.isMine(ctx, q.SessionID) {
+			f.turnDown(ctx, happening{ID: q.ID, SessionID: q.SessionID})
+		}
+	}
+	return false, nil
+}
+
+// isMine reports whether a session is the one that is followed, or was begun by
+// it.
+func (f *follower) isMine(ctx context.Context, id string) bool {
+	if !f.mine[id] {
+		s, err := f.client.Session(ctx, id)
+		if err != nil || !f.mine[s.ParentID] {
+			return false
+		}
+		f.mine[id] = true
+	}
+	return true
 }
 
 // over asks whether the turn is over: the session does nothing, and was seen at
@@ -135,7 +207,7 @@ func (f *follower) over(ctx context.Context, last string) (bool, error) {
 		f.begun = true
 		return false, nil
 	}
-	if f.begun {
+	if f.begun || f.failed != nil {
 		return true, nil
 	}
 	messages, err := f.client.Messages(ctx, f.session.ID, 1)
@@ -177,11 +249,11 @@ func (f *follower) hear(ctx context.Context, e Event) (over bool) {
 			f.mine[h.Info.ID] = true
 		}
 	case "permission.asked":
-		if f.mine[h.SessionID] {
+		if f.isMine(ctx, h.SessionID) {
 			f.refuse(ctx, h)
 		}
 	case "question.asked":
-		if f.mine[h.SessionID] {
+		if f.isMine(ctx, h.SessionID) {
 			f.turnDown(ctx, h)
 		}
 	case "message.part.updated":
@@ -241,15 +313,9 @@ func (f *follower) at() At {
 // answer collects what the agent has said after a message.
 func (f *follower) answer(ctx context.Context, last string) (workspace.Answer, error) {
 	answer := workspace.Answer{SessionID: f.session.ID}
-	messages, err := f.client.Messages(ctx, f.session.ID, 0)
+	messages, err := f.since(ctx, last)
 	if err != nil {
 		return answer, err
-	}
-	for i, m := range messages {
-		if m.Info.ID == last {
-			messages = messages[i+1:]
-			break
-		}
 	}
 	for _, m := range messages {
 		if m.Info.Role != "assistant" {
@@ -265,4 +331,26 @@ func (f *follower) answer(ctx context.Context, last string) (workspace.Answer, e
 		}
 	}
 	return answer, nil
+}
+
+// since returns the messages after one, or all there are for "". A session may
+// be long: as few of the newest are read as will do.
+func (f *follower) since(ctx context.Context, last string) ([]Message, error) {
+	for limit := 50; ; limit *= 4 {
+		messages, err := f.client.Messages(ctx, f.session.ID, limit)
+		if err != nil {
+			return nil, err
+		}
+		for i, m := range messages {
+			if m.Info.ID == last {
+				return messages[i+1:], nil
+			}
+		}
+		if len(messages) < limit {
+			if last == "" {
+				return messages, nil
+			}
+			return nil, &Error{Op: "read session", Err: ErrMalformed, Message: "what was said before is gone, so what is new can't be told"}
+		}
+	}
 }

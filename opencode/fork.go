@@ -78,9 +78,7 @@ func (a *Agent) fork(ctx context.Context, sourceID string, at workspace.Location
 	}
 	settled, err := a.settle(ctx, client, source, made, at)
 	if err != nil {
-		if err := client.DeleteSession(context.WithoutCancel(ctx), made.ID); err != nil {
-			a.cfg.Logger.WarnContext(ctx, "a forked session that nobody uses stays", "session", made.ID, "error", err)
-		}
+		a.discard(ctx, client, made)
 	}
 	return settled, err
 }

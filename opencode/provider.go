@@ -49,8 +49,9 @@ type ProviderConfig struct {
 	// Auto has git make the workspace alone, with a warning that says why,
 	// where OpenCode is not to be had or fails.
 	Auto bool
-	// Timeout bounds what a create or a delete waits for OpenCode, beside
-	// git's own work; 30 s if 0.
+	// Timeout bounds each of the waits of a create or a delete for OpenCode,
+	// beside git's own work: for the server, and for what it is asked; 30 s
+	// if 0.
 	Timeout time.Duration
 	// NewID makes the ids of workspaces, [NewWorkspaceID] if nil.
 	NewID func() string

@@ -156,27 +156,22 @@ func (p *Provider) release(ctx context.Context, client *Client, place, id, direc
 	if err != nil {
 		return err
 	}
-	for _, row := range rows {
-		if row.ID == id && row.Type != AdapterThreadtree && row.Type != AdapterWorktree && present(row.Directory) {
-			return &Error{Op: "remove workspace", Message: fmt.Sprintf("its adapter %s would delete %s", row.Type, row.Directory)}
-		}
+	at := slices.IndexFunc(rows, func(row Workspace) bool { return row.ID == id })
+	if at < 0 {
+		// Not there, or not to be seen from here; its sessions aren't either.
+		return nil
 	}
-	sessions, err := sessionsAt(ctx, client, place, directory)
-	if err != nil {
-		return err
+	if row := rows[at]; row.Type != AdapterThreadtree && row.Type != AdapterWorktree && present(row.Directory) {
+		return &Error{Op: "remove workspace", Message: fmt.Sprintf("its adapter %s would delete %s", row.Type, row.Directory)}
 	}
-	for _, s := range sessions {
-		if s.WorkspaceID != id {
-			continue
+	// More than once: a session may be bound to it meanwhile.
+	for range releaseTries {
+		bound, err := p.unbind(ctx, client, place, id, directory)
+		if err != nil {
+			return err
 		}
-		if m := markOf(s); m.Workspace != id {
-			m.Workspace = id
-			if _, err := client.UpdateSession(ctx, s.ID, SessionChange{Metadata: withMark(s.Metadata, m)}); err != nil {
-				return err
-			}
-		}
-		if err := client.Warp(ctx, place, s.ID, ""); err != nil {
-			return fmt.Errorf("the session %s could not be let go, so the workspace stays listed: %w", s.ID, err)
+		if bound == 0 {
+			break
 		}
 	}
 	if err := client.RemoveWorkspace(ctx, "", id); err != nil && !errors.Is(err, ErrNotFound) {
@@ -191,6 +186,38 @@ func (p *Provider) release(ctx context.Context, client *Client, place, id, direc
 		}
 	}
 	return nil
+}
+
+// releaseTries is how often sessions are looked for that are bound to a row.
+const releaseTries = 3
+
+// unbind lets go of the sessions that are bound to a row, and returns how many
+// there were.
+func (p *Provider) unbind(ctx context.Context, client *Client, place, id, directory string) (bound int, err error) {
+	sessions, err := sessionsAt(ctx, client, place, directory)
+	if err != nil {
+		return 0, err
+	}
+	for _, s := range sessions {
+		if s.WorkspaceID != id {
+			continue
+		}
+		bound++
+		if m := markOf(s); m.Workspace != id {
+			m.Workspace = id
+			marked, err := client.UpdateSession(ctx, s.ID, SessionChange{Metadata: withMark(s.Metadata, m)})
+			if err != nil {
+				return bound, err
+			}
+			if markOf(marked).Workspace != id {
+				return bound, &Error{Op: "change session", Err: ErrNoEndpoint, Message: "it keeps no metadata, so the session would not be found again"}
+			}
+		}
+		if err := client.Warp(ctx, place, s.ID, ""); err != nil {
+			return bound, fmt.Errorf("the session %s could not be let go, so the workspace stays listed: %w", s.ID, err)
+		}
+	}
+	return bound, nil
 }
 
 // letGo releases what OpenCode has of w and returns a line where it can't. It
@@ -209,6 +236,20 @@ func (p *Provider) letGo(ctx context.Context, project workspace.Project, w works
 		return nil
 	}
 	return []string{fmt.Sprintf("OpenCode still lists the workspace %s (%s); it is dropped when the project is reconciled", w.ProviderID, reason(p.late(err)))}
+}
+
+// Rejoin has OpenCode know a ready workspace again and binds the sessions that
+// belong to it, as after a restore while it was down. One that another provider
+// made is left alone.
+func (p *Provider) Rejoin(ctx context.Context, w workspace.Workspace) error {
+	if w.Provider != workspace.ProviderOpenCode || w.ProviderID == "" {
+		return nil
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, p.cfg.Timeout, ErrTimeout)
+	defer cancel()
+	// Any directory of a project stands for it.
+	_, err := p.rejoin(ctx, workspace.Project{ID: w.ProjectID, Directory: w.ProjectDirectory, TopLevel: w.ProjectDirectory}, w)
+	return err
 }
 
 // rejoin has OpenCode know a workspace again and binds the sessions that

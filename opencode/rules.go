@@ -23,7 +23,7 @@ func (a *Agent) rules(at workspace.Location) []Rule {
 
 // checkoutRules refuse shell commands that name the project's main checkout.
 // Where the workspace lies inside of it there are none: they would refuse the
-// workspace too.
+// workspace too. Nor where a pattern can't spell its path.
 func checkoutRules(w workspace.Workspace) []Rule {
 	var rules []Rule
 	seen := make(map[string]bool)
@@ -32,8 +32,8 @@ func checkoutRules(w workspace.Workspace) []Rule {
 			continue
 		}
 		seen[main] = true
-		for _, pattern := range []string{"*" + main + "/*", "*" + main + " *", "*" + main} {
-			rules = append(rules, Rule{Permission: "bash", Pattern: pattern, Action: "deny"})
+		for _, end := range []string{"", "/*", " *", "'*", "\"*", ";*", "&*", "|*", ")*", "\n*"} {
+			rules = append(rules, Rule{Permission: "bash", Pattern: "*" + main + end, Action: "deny"})
 		}
 	}
 	return rules

@@ -136,13 +136,15 @@ type listener struct {
 	done    map[string]error
 	changed chan struct{}
 	ended   error
+	// over is closed once nothing more will be heard, for the reason ended.
+	over chan struct{}
 }
 
 // listen returns once it is listening.
 func listen(ctx context.Context, client *Client) (*listener, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
-	l := &listener{done: make(map[string]error), changed: make(chan struct{})}
+	l := &listener{done: make(map[string]error), changed: make(chan struct{}), over: make(chan struct{})}
 	l.stop = func() { cancel(); wg.Wait() }
 	connected := make(chan struct{})
 	var once sync.Once
@@ -166,7 +168,7 @@ func listen(ctx context.Context, client *Client) (*listener, error) {
 	select {
 	case <-connected:
 		return l, nil
-	case <-l.ends():
+	case <-l.over:
 		l.stop()
 		return nil, l.ended
 	case <-ctx.Done():
@@ -191,27 +193,14 @@ func (l *listener) tell(directory string, err error) {
 	l.changed = make(chan struct{})
 }
 
+// end is called once.
 func (l *listener) end(err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.ended == nil {
-		l.ended = err
-	}
+	l.ended = err
+	close(l.over)
 	close(l.changed)
 	l.changed = make(chan struct{})
-}
-
-// ends is closed when anything has changed: before the first connection, that
-// it has ended.
-func (l *listener) ends() <-chan struct{} {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.ended != nil {
-		over := make(chan struct{})
-		close(over)
-		return over
-	}
-	return l.changed
 }
 
 // wait returns when the worktree at directory is whole.

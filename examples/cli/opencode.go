@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
+	"net/url"
 	"os"
 	"path/filepath"
 	"time"
@@ -85,6 +87,9 @@ func (c *pluginCommand) Run(_ context.Context, a *app) error {
 	if a.opts.JSON {
 		return a.printJSON(map[string]string{"plugin": path})
 	}
-	_, err = fmt.Fprintf(a.out, "%s\nin opencode.json: \"plugin\": [%q]\nand start it with: OPENCODE_EXPERIMENTAL_WORKSPACES=1 opencode serve\n", visible(path), "file://"+path)
-	return err
+	address, err := json.Marshal((&url.URL{Scheme: "file", Path: path}).String())
+	if err != nil {
+		return err
+	}
+	return a.print(fmt.Sprintf("%s\nin opencode.json: \"plugin\": [%s]\nand start it with: OPENCODE_EXPERIMENTAL_WORKSPACES=1 opencode serve\n", visible(path), address))
 }

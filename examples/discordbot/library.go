@@ -56,8 +56,9 @@ func assemble(ctx context.Context, o options, log *slog.Logger) (_ *library, err
 	if err != nil {
 		return nil, err
 	}
+	var oc *opencode.Provider
 	if connection != nil {
-		oc, err := opencode.NewProvider(opencode.ProviderConfig{
+		oc, err = opencode.NewProvider(opencode.ProviderConfig{
 			Connection: connection, Git: git, Records: l.store, Auto: o.Provider == "auto", Logger: log,
 		})
 		if err != nil {
@@ -71,7 +72,7 @@ func assemble(ctx context.Context, o options, log *slog.Logger) (_ *library, err
 	l.merger = workspace.NewMerger(l.manager, merging)
 	l.reviewer = workspace.NewReviewer(l.manager, gitops.NewReviewer(repository, gitops.ReviewOptions{}))
 	if connection != nil {
-		l.agent, err = opencode.NewAgent(opencode.AgentConfig{Connection: connection, Sessions: l.store, Places: l.manager, Logger: log})
+		l.agent, err = opencode.NewAgent(opencode.AgentConfig{Connection: connection, Sessions: l.store, Places: l.manager, Rejoiner: oc, Logger: log})
 	}
 	return l, err
 }
