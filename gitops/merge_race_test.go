@@ -17,7 +17,10 @@ import (
 // the end, with its own files and no other.
 func TestMergesWhileSomebodyCommits(t *testing.T) {
 	t.Parallel()
-	const merges = 60
+	merges := 60
+	if testing.Short() {
+		merges = 20
+	}
 	l := newMergeLab(t)
 	l.w.BranchCreated = true
 	stop := make(chan struct{})
