@@ -15,6 +15,8 @@ type fakeAgent struct {
 	aborted  []string
 	// forkErr is what a fork fails with.
 	forkErr error
+	// fork, if set, is called by Fork.
+	fork func(ctx context.Context) error
 	// stop, if set, is called by Abort.
 	stop func()
 	// turn does what the agent does; nil says what it was told.
@@ -37,7 +39,15 @@ func (f *fakeAgent) Prompt(ctx context.Context, _, thread, text string, tell fun
 	return workspace.Answer{Texts: []string{said}}, nil
 }
 
-func (f *fakeAgent) Fork(_ context.Context, from, thread string) (workspace.Session, error) {
+func (f *fakeAgent) Fork(ctx context.Context, from, thread string) (workspace.Session, error) {
+	f.mu.Lock()
+	fork := f.fork
+	f.mu.Unlock()
+	if fork != nil {
+		if err := fork(ctx); err != nil {
+			return workspace.Session{}, err
+		}
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.forkErr != nil {

@@ -113,16 +113,23 @@ func (b *Bot) Listener() bot.EventListener { return bot.NewListenerFunc(b.onEven
 
 // Start has the bot speak through a client, and goes on with what an earlier
 // run left: workspaces that were being made, merges, and messages that wait, so
-// that every thread ends with what is true. Reconcile the projects before.
+// that every thread ends with what is true. Reconcile the projects before, and
+// connect to the gateway after: Start needs the client's REST side alone, and
+// takes messages that were handed on by then for ones of an earlier run.
 func (b *Bot) Start(ctx context.Context, client *bot.Client) error {
 	b.mu.Lock()
 	b.rest, b.self = client.Rest, client.ApplicationID
 	b.mu.Unlock()
-	return errors.Join(b.resumeStatus(ctx), b.resumeMerges(ctx), b.resumeQueues(ctx))
+	return errors.Join(b.dropStarted(ctx), b.resumeStatus(ctx), b.resumeMerges(ctx), b.resumeQueues(ctx))
 }
 
+// closeWithin bounds how long what is cancelled may take to end.
+const closeWithin = 5 * time.Second
+
 // Close takes no new work and waits for what is under way until ctx ends; what
-// isn't done by then is cancelled, and left to Start and to a reconcile.
+// isn't done by then is cancelled, and left to Start and to a reconcile. Close
+// then returns ctx's error, 5 s later at most, even where something doesn't
+// end.
 func (b *Bot) Close(ctx context.Context) error {
 	b.mu.Lock()
 	b.closing = true
@@ -139,7 +146,10 @@ func (b *Bot) Close(ctx context.Context) error {
 	case <-ctx.Done():
 	}
 	b.cancel()
-	<-done
+	select {
+	case <-done:
+	case <-time.After(closeWithin):
+	}
 	return ctx.Err()
 }
 

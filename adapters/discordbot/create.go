@@ -134,7 +134,13 @@ func (b *Bot) finishCreate(ctx context.Context, s *status, thread string, n stat
 		return
 	}
 	text := renderReady(w, link)
-	if line := b.goOn(ctx, n, thread); line != "" {
+	line := b.goOn(ctx, n, thread)
+	if ctx.Err() != nil {
+		// The next run goes on with the conversation.
+		s.leave()
+		return
+	}
+	if line != "" {
 		text += "\n" + line
 	}
 	b.settled(ctx, thread)

@@ -147,10 +147,10 @@ func (s *scene) start(change func(s *scene, cfg *Config)) {
 	if err := handler.SyncCommands(s.client, s.bot.Commands(), []snowflake.ID{s.guild}); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Open(s.client); err != nil {
+	if err := s.bot.Start(t.Context(), s.client); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.bot.Start(t.Context(), s.client); err != nil {
+	if err := s.Open(s.client); err != nil {
 		t.Fatal(err)
 	}
 	b := s.bot

@@ -3,6 +3,7 @@ package discordbot
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/disgoorg/snowflake/v2"
@@ -37,12 +38,12 @@ func (b *Bot) enqueue(ctx context.Context, thread snowflake.ID, m queued) error 
 // startNext notes that the next message is handed on, and returns it.
 func (b *Bot) startNext(ctx context.Context, thread snowflake.ID) (next queued, ok bool) {
 	err := changeNote(ctx, b, notesQueue, thread.String(), func(n *queueNote) bool {
-		ok = len(n.Messages) > 0
-		if ok {
-			n.Messages[0].Started = true
-			next = n.Messages[0]
+		i := slices.IndexFunc(n.Messages, func(q queued) bool { return !q.Started })
+		if ok = i >= 0; ok {
+			n.Messages[i].Started = true
+			next = n.Messages[i]
 		}
-		return ok
+		return len(n.Messages) > 0
 	})
 	if err != nil {
 		b.failed(ctx, "look for messages that wait", err)
@@ -75,40 +76,51 @@ func (b *Bot) dropQueue(ctx context.Context, thread snowflake.ID) {
 	}
 }
 
-// resumeQueues goes on with the messages that an earlier run left. One that was
-// handed on by then is not handed on again.
+// resumeQueues goes on with the messages that an earlier run left.
 func (b *Bot) resumeQueues(ctx context.Context) error {
-	notes, err := b.cfg.Store.ListNotes(ctx, notesQueue)
-	if err != nil {
-		return err
-	}
-	for _, note := range notes {
-		thread, err := snowflake.Parse(note.Key)
-		if err != nil {
-			continue
-		}
-		b.spawn("go on with messages that wait", func(ctx context.Context) {
-			b.dropStarted(ctx, thread)
-			b.kick(thread)
-		})
-	}
-	return nil
+	return b.eachQueue(ctx, func(thread snowflake.ID) error {
+		b.kick(thread)
+		return nil
+	})
 }
 
-func (b *Bot) dropStarted(ctx context.Context, thread snowflake.ID) {
-	var started []snowflake.ID
-	err := changeNote(ctx, b, notesQueue, thread.String(), func(n *queueNote) bool {
-		started = nil
-		n.Messages = slices.DeleteFunc(n.Messages, func(q queued) bool {
-			if q.Started {
-				started = append(started, q.ID)
-			}
-			return q.Started
+// eachQueue visits the threads in which messages wait.
+func (b *Bot) eachQueue(ctx context.Context, visit func(thread snowflake.ID) error) error {
+	notes, err := b.cfg.Store.ListNotes(ctx, notesQueue)
+	errs := []error{err}
+	for _, note := range notes {
+		if thread, err := snowflake.Parse(note.Key); err == nil {
+			errs = append(errs, visit(thread))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// dropStarted forgets the messages that an earlier run has handed on, before
+// this one hands on any, and says so in the background.
+func (b *Bot) dropStarted(ctx context.Context) error {
+	return b.eachQueue(ctx, func(thread snowflake.ID) error {
+		var started []snowflake.ID
+		err := changeNote(ctx, b, notesQueue, thread.String(), func(n *queueNote) bool {
+			started = nil
+			n.Messages = slices.DeleteFunc(n.Messages, func(q queued) bool {
+				if q.Started {
+					started = append(started, q.ID)
+				}
+				return q.Started
+			})
+			return len(n.Messages) > 0
 		})
-		return len(n.Messages) > 0
+		if err == nil && len(started) > 0 {
+			b.spawn("say that the agent was interrupted", func(ctx context.Context) { b.interrupted(ctx, thread, started) })
+		}
+		return err
 	})
-	b.failed(ctx, "look for messages that wait", err)
-	for _, message := range started {
+}
+
+// interrupted says that the agent was interrupted at messages.
+func (b *Bot) interrupted(ctx context.Context, thread snowflake.ID, messages []snowflake.ID) {
+	for _, message := range messages {
 		b.unreact(ctx, thread, message, working)
 		_, err := b.send(ctx, thread, quiet(b.text(TextInterrupted)).WithMessageReferenceByID(message))
 		b.failed(ctx, "say that the agent was interrupted", err)

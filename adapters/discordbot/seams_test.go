@@ -42,10 +42,10 @@ func TestBesideCommandsOfOnesOwn(t *testing.T) {
 	if err := handler.SyncCommands(client, commands, []snowflake.ID{s.guild}); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Open(client); err != nil {
+	if err := s.bot.Start(t.Context(), client); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.bot.Start(t.Context(), client); err != nil {
+	if err := s.Open(client); err != nil {
 		t.Fatal(err)
 	}
 	wants(t, s.run(s.ada, s.channel, "water", nil).Message, "watered")

@@ -67,6 +67,8 @@ func run(args []string, stdout, stderr *os.File) int {
 	log := slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: level}))
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	// A second signal ends the program at once.
+	context.AfterFunc(ctx, stop)
 	if err := serve(ctx, o, log, stdout); err != nil {
 		fmt.Fprintln(stderr, "discordbot:", err)
 		return 1

@@ -49,6 +49,7 @@ func serve(ctx context.Context, o options, log *slog.Logger, stdout io.Writer) (
 		return noClient(err)
 	}
 	defer closeClient(client)
+	defer finish(ctx, tree, log)
 	projects, err := channels(ctx, o, l, client, log)
 	if err != nil {
 		return err
@@ -57,11 +58,12 @@ func serve(ctx context.Context, o options, log *slog.Logger, stdout io.Writer) (
 	if err := handler.SyncCommands(client, tree.Commands(), o.Guild, rest.WithCtx(ctx)); err != nil {
 		return explain(err)
 	}
-	if err := connect(ctx, client); err != nil {
-		return explain(err)
-	}
+	// What an earlier run left is taken up before anything new comes in.
 	if err := tree.Start(ctx, client); err != nil {
 		return err
+	}
+	if err := connect(ctx, client); err != nil {
+		return explain(err)
 	}
 	if o.Health != "" {
 		stop, err := health(ctx, o.Health, client)
@@ -73,12 +75,16 @@ func serve(ctx context.Context, o options, log *slog.Logger, stdout io.Writer) (
 	fmt.Fprintf(stdout, "ready: %d commands, %d projects\n", len(tree.Commands()), len(projects))
 	<-ctx.Done()
 	fmt.Fprintln(stdout, "stopping: finishing what is under way")
+	return nil
+}
+
+// finish lets what is under way come to its end, for a while.
+func finish(ctx context.Context, tree *discordbot.Bot, log *slog.Logger) {
 	calm, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
 	defer cancel()
 	if err := tree.Close(calm); err != nil {
 		log.Warn("some work was cut off; it is put right at the next start", "error", err)
 	}
-	return nil
 }
 
 // clientOptions are how the client speaks with Discord.
