@@ -128,8 +128,9 @@ func (b *Bot) finishCreate(ctx context.Context, s *status, thread string, n stat
 	link := b.link(b.guildOf(ctx, n.Channel))
 	if err != nil {
 		b.told(ctx, "make a workspace", err)
-		s.end(ctx, renderError(err, link))
-		b.forgetStatus(ctx, thread)
+		text := renderError(err, link)
+		b.settled(ctx, thread, text)
+		b.shownLast(ctx, s, thread, text)
 		b.dropQueue(ctx, n.Channel)
 		return
 	}
@@ -143,13 +144,12 @@ func (b *Bot) finishCreate(ctx context.Context, s *status, thread string, n stat
 	if line != "" {
 		text += "\n" + line
 	}
-	b.settled(ctx, thread)
+	b.settled(ctx, thread, text)
 	b.kick(n.Channel)
-	s.end(ctx, text)
 	if n.Starter != 0 {
 		b.react(ctx, n.StarterChannel, n.Starter, "🌳")
 	}
-	b.forgetStatus(ctx, thread)
+	b.shownLast(ctx, s, thread, text)
 }
 
 // goOn has the thread's conversation go on from the one it was made in.

@@ -35,10 +35,12 @@ func TestCreationGoesOn(t *testing.T) {
 		after bool
 		// fault is what is reported, "" for nothing.
 		fault string
+		// kept is true where the last word is left to the next run.
+		kept bool
 	}{
 		"status not sent": {failure: discordtest.Failure{Method: "POST", Path: messages, Status: 403, Code: rest.JSONErrorCodeLackPermissionsToPerformAction}, after: true},
 		"status archived": {failure: discordtest.Failure{Method: "POST", Path: messages, Status: 400, Code: rest.JSONErrorCodeOperationOnArchivedThread}, after: true},
-		"status broken":   {failure: discordtest.Failure{Method: "POST", Path: messages, Drop: true}, after: true, fault: "send a status message"},
+		"status broken":   {failure: discordtest.Failure{Method: "POST", Path: messages, Drop: true}, after: true, fault: "show a status message", kept: true},
 		"edit refused":    {failure: discordtest.Failure{Method: "PATCH", Path: message, Status: 403, Code: rest.JSONErrorCodeMissingAccess}},
 		"reaction":        {failure: discordtest.Failure{Method: "PUT", Path: message + "/reactions/{emoji}/@me", Status: 403, Code: rest.JSONErrorCodeLackPermissionsToPerformAction}},
 		"reaction lost":   {failure: discordtest.Failure{Method: "PUT", Path: message + "/reactions/{emoji}/@me", Status: 400, Code: 30010}, fault: "add a reaction"},
@@ -55,8 +57,13 @@ func TestCreationGoesOn(t *testing.T) {
 			s.Fail(c.failure)
 			s.Command(s.boss, s.channel, "new-worktree", map[string]any{"name": "one"})
 			thread := s.newThread()
-			s.ready(thread.ID)
+			if !c.kept {
+				s.ready(thread.ID)
+			}
 			s.idle()
+			if notes, err := s.store.ListNotes(s.limit, notesStatus); err != nil || len(notes) > 0 != c.kept {
+				t.Errorf("%v, %v", notes, err)
+			}
 			if w, err := s.manager.Get(s.limit, thread.ID.String()); err != nil || w.Status != workspace.StatusReady {
 				t.Errorf("%+v, %v", w, err)
 			}

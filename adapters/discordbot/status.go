@@ -23,8 +23,10 @@ type statusNote struct {
 	Starter        snowflake.ID `json:"starter,omitempty"`
 	// From is the thread whose conversation goes on, 0 for none.
 	From snowflake.ID `json:"from,omitempty"`
-	// Settled is true once it is known what became of the workspace.
-	Settled bool `json:"settled,omitempty"`
+	// Settled is true once it is known what became of the workspace, and Final
+	// is what to say of it.
+	Settled bool   `json:"settled,omitempty"`
+	Final   string `json:"final,omitempty"`
 	// Again is how often the making was begun again.
 	Again int `json:"again,omitempty"`
 	// Create is what is being made.
@@ -98,7 +100,7 @@ func (s *status) follow(ctx context.Context) {
 		if text == "" || text == s.shown {
 			continue
 		}
-		s.show(ctx, text)
+		s.b.failed(ctx, "show a status message", s.show(ctx, text))
 		select {
 		case <-time.After(editEvery):
 		case <-s.left:
@@ -115,25 +117,22 @@ func (s *status) take() string {
 	return text
 }
 
-// show sends the message, or edits it; it reports whether the text is shown.
-func (s *status) show(ctx context.Context, text string) bool {
+// show sends the message, or edits it.
+func (s *status) show(ctx context.Context, text string) error {
 	s.shown = text
 	if s.message == 0 {
 		message, err := s.b.send(ctx, s.channel, quiet(text))
 		if err != nil {
-			s.b.failed(ctx, "send a status message", err)
-			return false
+			return err
 		}
 		s.message = message.ID
 		if s.sent != nil {
 			s.sent(ctx, message.ID)
 		}
-		return true
+		return nil
 	}
 	content := clip(text, maxContent)
-	err := s.b.edit(ctx, s.channel, s.message, discord.MessageUpdate{Content: &content, AllowedMentions: nobody()})
-	s.b.failed(ctx, "edit a status message", err)
-	return err == nil
+	return s.b.edit(ctx, s.channel, s.message, discord.MessageUpdate{Content: &content, AllowedMentions: nobody()})
 }
 
 // leave stops showing anything.
@@ -143,18 +142,44 @@ func (s *status) leave() {
 	<-s.done
 }
 
-// end shows the last text and returns when it is shown. Where the message was
-// never sent, or is gone, the text is a new message.
-func (s *status) end(ctx context.Context, text string) {
+// endAgain is how long to wait before the last text is shown again that Discord
+// didn't take.
+var endAgain = [...]time.Duration{time.Second, 4 * time.Second}
+
+// end shows the last text and reports whether it is shown, or never can be.
+// Where the message was never sent, or is gone, the text is a new message.
+func (s *status) end(ctx context.Context, text string) bool {
 	s.mu.Lock()
 	s.next = ""
 	s.mu.Unlock()
 	s.leave()
-	ctx = context.WithoutCancel(ctx)
-	if !s.show(ctx, text) && s.message != 0 {
-		s.message = 0
-		s.show(ctx, text)
+	err := s.last(ctx, text)
+	for _, wait := range endAgain {
+		if err == nil || isGone(err) {
+			break
+		}
+		select {
+		case <-time.After(wait):
+			err = s.last(ctx, text)
+		case <-ctx.Done():
+		}
 	}
+	s.b.failed(ctx, "show a status message", err)
+	return err == nil || isGone(err)
+}
+
+// last tries to show the last text once.
+func (s *status) last(ctx context.Context, text string) error {
+	ctx = context.WithoutCancel(ctx)
+	err := s.show(ctx, text)
+	if err != nil && s.message != 0 {
+		known := s.message
+		s.message = 0
+		if err = s.show(ctx, text); err != nil && !isGone(err) {
+			s.message = known
+		}
+	}
+	return err
 }
 
 // resumeStatus brings the status messages of an earlier run to their end.
@@ -185,6 +210,10 @@ func (b *Bot) resumeOne(ctx context.Context, thread string) {
 	}
 	if n.Message == 0 {
 		n.Message = b.findStatus(ctx, n.Channel)
+	}
+	if n.Final != "" {
+		b.shownLast(ctx, b.newStatus(ctx, n.Channel, n.Message, "", nil), thread, n.Final)
+		return
 	}
 	w, err := b.cfg.Manager.Await(ctx, thread)
 	if ctx.Err() != nil {
@@ -240,13 +269,21 @@ func (b *Bot) putStatus(ctx context.Context, thread string, n statusNote) error 
 	return changeNote(ctx, b, notesStatus, thread, func(v *statusNote) bool { *v = n; return true })
 }
 
-// settled notes that it is known what became of a workspace.
-func (b *Bot) settled(ctx context.Context, thread string) {
+// settled notes what became of a workspace, as it is to be told.
+func (b *Bot) settled(ctx context.Context, thread, final string) {
 	err := changeNote(ctx, b, notesStatus, thread, func(v *statusNote) bool {
-		v.Settled = true
+		v.Settled, v.Final = true, final
 		return v.Channel != 0
 	})
 	b.failed(ctx, "note what became of a workspace", err)
+}
+
+// shownLast ends a status message, and forgets it if that is seen: otherwise
+// the next run says it.
+func (b *Bot) shownLast(ctx context.Context, s *status, thread, final string) {
+	if s.end(ctx, final) {
+		b.forgetStatus(ctx, thread)
+	}
 }
 
 // sentStatus notes the id of a status message, if it isn't final by now.
