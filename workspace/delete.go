@@ -13,6 +13,10 @@ import (
 // DeleteOptions say what to delete.
 type DeleteOptions struct {
 	ThreadID string
+	// Attempt, if set, is the id of the attempt that made what is meant: where
+	// the thread has another workspace by now, nothing is deleted, and the code
+	// is in_progress, wrapping [ErrStale].
+	Attempt string
 	// RemoveAdopted asks by name for the removal of a worktree that the
 	// thread was only bound to; without it the thread is unbound and the
 	// worktree stays.
@@ -65,6 +69,9 @@ func (m *Manager) deleteOnce(ctx context.Context, o DeleteOptions) (Deleted, err
 	if err != nil {
 		return Deleted{}, err
 	}
+	if err := meant(w, o.Attempt, "deleted"); err != nil {
+		return Deleted{Workspace: w}, err
+	}
 	if w.Status != StatusReady {
 		return m.deleteUnfinished(ctx, w, o)
 	}
@@ -102,6 +109,18 @@ func (m *Manager) deleteOnce(ctx context.Context, o DeleteOptions) (Deleted, err
 	}
 	done.Trashed, err = m.discard(ctx, project, w, done.Removed)
 	return done, err
+}
+
+// meant refuses where a thread's workspace isn't the one that an attempt made.
+func meant(w Workspace, attempt, done string) error {
+	if attempt == "" || w.Attempt.ID == attempt {
+		return nil
+	}
+	return &Error{
+		Code: ErrInProgress, ThreadID: w.ThreadID, Workspace: &w, Err: ErrStale,
+		Message: fmt.Sprintf("the thread has another workspace by now; nothing was %s", done),
+		Hint:    "look at how things are, then ask again",
+	}
 }
 
 // discard puts the record of a removed workspace into the trash, or forgets it

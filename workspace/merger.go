@@ -18,6 +18,10 @@ func NewMerger(m *Manager, git Merging) *Merger { return &Merger{m: m, git: git}
 // MergeOptions say what to merge and how.
 type MergeOptions struct {
 	ThreadID string
+	// Attempt, if set, is the id of the attempt that made what is meant: where
+	// the thread has another workspace by now, nothing is done, and the code is
+	// in_progress, wrapping [ErrStale].
+	Attempt string
 	// Target, Strategy, Message, Resolve and KeepBranch are as in
 	// [MergeRequest]. Where a rebase has no use for the message, a warning says
 	// so.
@@ -98,6 +102,9 @@ func (g *Merger) request(ctx context.Context, o MergeOptions) (MergeRequest, err
 		}
 	}
 	w, project, err := g.m.ready(ctx, o.ThreadID)
+	if err == nil {
+		err = meant(w, o.Attempt, "done")
+	}
 	if err != nil {
 		return MergeRequest{Workspace: w}, err
 	}
