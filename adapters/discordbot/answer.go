@@ -60,6 +60,9 @@ type reply struct {
 	e      asked
 	at     place
 	person Person
+	// public is true where everybody sees the answer: what can't be filled in
+	// there is told in the thread.
+	public bool
 }
 
 // answerWithin bounds the first answer, in which Discord takes 3 s.
@@ -69,7 +72,10 @@ const answerWithin = firstAnswer
 // on, and has the work done in the background. private answers are seen by who
 // asked alone.
 func (b *Bot) begin(e asked, action Action, private bool, work func(ctx context.Context, r *reply)) error {
-	return b.beginWith(e, action, func(opt rest.RequestOpt) error { return e.DeferCreateMessage(private, opt) }, work, func() {})
+	return b.beginWith(e, action, func(opt rest.RequestOpt) error { return e.DeferCreateMessage(private, opt) }, func(ctx context.Context, r *reply) {
+		r.public = !private
+		work(ctx, r)
+	}, func() {})
 }
 
 // beginWith is begin with a first answer of the caller's; over is called at the
@@ -122,6 +128,14 @@ func (r *reply) work(ctx context.Context, what string, work func(ctx context.Con
 	done = true
 }
 
+// where is the thread or the channel in which it was asked.
+func (r *reply) where() snowflake.ID {
+	if r.at.thread != 0 {
+		return r.at.thread
+	}
+	return r.at.channel
+}
+
 // refuse is the first and only answer.
 func (r *reply) refuse(ctx context.Context, text string) {
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
@@ -135,12 +149,33 @@ func (r *reply) text(ctx context.Context, text string, rows ...discord.LayoutCom
 	r.fill(ctx, discord.MessageUpdate{Content: &content, Components: &rows, AllowedMentions: nobody()})
 }
 
-// fill fills in the answer, also where the work was cancelled meanwhile.
-func (r *reply) fill(ctx context.Context, m discord.MessageUpdate) {
+// fill fills in the answer, also where the work was cancelled meanwhile, and
+// reports whether that is seen.
+func (r *reply) fill(ctx context.Context, m discord.MessageUpdate) bool {
 	opt, cancel := within(context.WithoutCancel(ctx))
 	defer cancel()
 	_, err := r.e.UpdateInteractionResponse(m, opt)
-	r.b.failed(ctx, "fill in an answer", err)
+	if err == nil {
+		return true
+	}
+	if !r.public || r.at.thread == 0 || m.Content == nil {
+		r.b.failed(ctx, "fill in an answer", err)
+		return false
+	}
+	// Discord takes it for a quarter of an hour.
+	r.b.cfg.Logger.InfoContext(ctx, "an answer can't be filled in any more", "error", err)
+	instead := quiet(*m.Content)
+	if m.Components != nil {
+		instead.Components = *m.Components
+	}
+	return r.instead(ctx, r.at.thread, instead)
+}
+
+// instead sends what could not be filled in.
+func (r *reply) instead(ctx context.Context, channel snowflake.ID, m discord.MessageCreate) bool {
+	_, err := r.b.send(context.WithoutCancel(ctx), channel, m)
+	r.b.failed(ctx, "tell what an answer can't", err)
+	return err == nil
 }
 
 // error fills in what went wrong.

@@ -5,6 +5,8 @@ import (
 	"crypto/rand"
 	"errors"
 	"strconv"
+	"sync"
+	"time"
 
 	"github.com/disgoorg/disgo/discord"
 	"github.com/disgoorg/disgo/handler"
@@ -18,77 +20,124 @@ import (
 type listNote struct {
 	ID   string `json:"id"`
 	Page int    `json:"page"`
+	// Undo is the last delete that can be undone, as in listView, until when.
+	Undo      string    `json:"undo,omitempty"`
+	UndoUntil time.Time `json:"undo_until,omitzero"`
 }
 
 // worktrees is /worktrees.
 func (b *Bot) worktrees(_ discord.SlashCommandInteractionData, e *handler.CommandEvent) error {
-	return b.begin(e, ActionList, true, func(ctx context.Context, r *reply) { b.draw(ctx, r, listView{}) })
+	return b.begin(e, ActionList, true, func(ctx context.Context, r *reply) {
+		defer b.lockList(listKey(r))()
+		b.draw(ctx, r, listView{})
+	})
 }
 
-func listKey(r *reply) string {
-	channel := r.at.channel
-	if r.at.thread != 0 {
-		channel = r.at.thread
+func listKey(r *reply) string { return r.where().String() + "/" + r.person.UserID.String() }
+
+// listLock has the presses on the lists of one person in one channel come one
+// after the other; it is there while somebody has it or waits.
+type listLock struct {
+	sync.Mutex
+	wanted int
+}
+
+func (b *Bot) lockList(key string) (unlock func()) {
+	b.mu.Lock()
+	l := b.lists[key]
+	if l == nil {
+		l = &listLock{}
+		b.lists[key] = l
 	}
-	return channel.String() + "/" + r.person.UserID.String()
+	l.wanted++
+	b.mu.Unlock()
+	l.Lock()
+	return func() {
+		l.Unlock()
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		if l.wanted--; l.wanted == 0 {
+			delete(b.lists, key)
+		}
+	}
 }
 
 // draw fills in the list anew, with a page, a notice and an undo of v's. Its
 // buttons are the only ones that count from now on.
-func (b *Bot) draw(ctx context.Context, r *reply, v listView) {
+func (b *Bot) draw(ctx context.Context, r *reply, v listView) bool {
 	if !b.look(ctx, r, &v) {
-		return
+		return true
 	}
 	components, _ := renderList(v)
-	r.components(ctx, components)
+	return r.components(ctx, components)
 }
 
-// look completes a view with how things are; where it can't, it says why.
+// look completes a view with how things are; where it can't, it says why, after
+// the view's notice.
 func (b *Bot) look(ctx context.Context, r *reply, v *listView) bool {
+	may := func(a Action) bool { return b.cfg.Authorizer.May(ctx, r.person, a) }
+	v.MayDelete, v.MayForce, v.MaySet = may(ActionDelete), may(ActionForce), may(ActionSettings)
+	b.noteList(ctx, r, v)
 	project, err := b.project(ctx, r.at)
 	if err != nil {
-		r.projectComponents(ctx, err)
+		b.cannotLook(ctx, r, *v, b.projectText(ctx, r, err))
 		return false
 	}
 	rows, err := b.cfg.Manager.List(ctx, workspace.ListOptions{Project: project})
 	if err != nil {
 		b.told(ctx, "list the worktrees", err)
-		r.plain(ctx, renderError(err, b.link(r.at.guild)))
+		b.cannotLook(ctx, r, *v, renderError(err, b.link(r.at.guild)))
 		return false
-	}
-	v.ID = rand.Text()[:10]
-	err = changeNote(ctx, b, notesList, listKey(r), func(n *listNote) bool { *n = listNote{ID: v.ID, Page: v.Page}; return true })
-	if err != nil {
-		b.failed(ctx, "note a list", err)
 	}
 	v.Project, v.Rows, v.Now, v.Link = project, rows, b.cfg.Now(), b.link(r.at.guild)
 	if channel, err := b.cfg.Store.Channel(ctx, r.at.channel.String()); err == nil {
 		v.Automatic = &channel.Automatic
 	}
-	may := func(a Action) bool { return b.cfg.Authorizer.May(ctx, r.person, a) }
-	v.MayDelete, v.MayForce, v.MaySet = may(ActionDelete), may(ActionForce), may(ActionSettings)
 	return true
 }
 
-// components fills in an answer of components.
-func (r *reply) components(ctx context.Context, components []discord.LayoutComponent) {
-	flags := discord.MessageFlagIsComponentsV2
-	r.fill(ctx, discord.MessageUpdate{Components: &components, Flags: &flags, AllowedMentions: nobody()})
-}
-
-// plain fills in a text where an answer may be of components already: such a
-// message takes no other content any more.
-func (r *reply) plain(ctx context.Context, text string) {
-	r.components(ctx, []discord.LayoutComponent{discord.NewContainer(discord.NewTextDisplay(clip(text, maxContent)))})
-}
-
-func (r *reply) projectComponents(ctx context.Context, err error) {
-	text := r.b.text(TextNoProject)
-	if !errors.Is(err, errNoProject) {
-		r.b.told(ctx, "look up the project", err)
-		text = renderError(err, r.b.link(r.at.guild))
+// noteList makes a view the present list of a person in a channel. What could
+// be undone there can still be.
+func (b *Bot) noteList(ctx context.Context, r *reply, v *listView) {
+	v.ID = rand.Text()[:10]
+	var noted listNote
+	err := changeNote(ctx, b, notesList, listKey(r), func(n *listNote) bool {
+		noted = listNote{ID: v.ID, Page: v.Page, Undo: v.Undo, UndoUntil: v.UndoUntil}
+		if v.Undo == "" && n.Undo != v.Undone && n.UndoUntil.After(b.cfg.Now()) {
+			noted.Undo, noted.UndoUntil = n.Undo, n.UndoUntil
+		}
+		*n = noted
+		return true
+	})
+	b.failed(ctx, "note a list", err)
+	if v.MayDelete {
+		v.Undo = noted.Undo
 	}
-	r.plain(ctx, text)
+}
+
+// cannotLook fills in why there is no list, with what was done before.
+func (b *Bot) cannotLook(ctx context.Context, r *reply, v listView, why string) {
+	if v.Notice != "" {
+		why = v.Notice + "\n" + why
+	}
+	box := discord.NewContainer(discord.NewTextDisplay(clip(why, maxContent)))
+	v.Automatic = nil
+	r.components(ctx, v.withButtons([]discord.LayoutComponent{box}, v.buttons(0, 1)))
+}
+
+// components fills in an answer of components.
+func (r *reply) components(ctx context.Context, components []discord.LayoutComponent) bool {
+	flags := discord.MessageFlagIsComponentsV2
+	return r.fill(ctx, discord.MessageUpdate{Components: &components, Flags: &flags, AllowedMentions: nobody()})
+}
+
+// projectText says why there is no project to list.
+func (b *Bot) projectText(ctx context.Context, r *reply, err error) string {
+	if errors.Is(err, errNoProject) {
+		return b.text(TextNoProject)
+	}
+	b.told(ctx, "look up the project", err)
+	return renderError(err, b.link(r.at.guild))
 }
 
 // listActions are what the buttons of a list need.
@@ -103,8 +152,11 @@ func (b *Bot) listButton(_ discord.ButtonInteractionData, e *handler.ComponentEv
 		action = ActionList
 	}
 	return b.press(e, action, func(opt rest.RequestOpt) error { return e.DeferUpdateMessage(opt) }, func(ctx context.Context, r *reply) {
+		defer b.lockList(listKey(r))()
 		var n listNote
-		if _, _, err := b.readNote(ctx, notesList, listKey(r), &n); err != nil || n.ID != e.Vars["list"] {
+		_, _, err := b.readNote(ctx, notesList, listKey(r), &n)
+		// An undo names what it brings back, whatever was listed since.
+		if err != nil || n.ID != e.Vars["list"] && e.Vars["action"] != "undo" {
 			b.draw(ctx, r, listView{Page: n.Page, Notice: b.text(TextStaleButton)})
 			return
 		}
@@ -120,16 +172,20 @@ func (b *Bot) pressedList(ctx context.Context, r *reply, vars map[string]string,
 	case "auto":
 		v.Notice = b.setAutomatic(ctx, r, vars["value"] == "on")
 	case "undo":
-		v.Notice = b.undo(ctx, r, vars["thread"], vars["attempt"])
+		b.undo(ctx, r, &v, vars["thread"], vars["attempt"])
 	case "delete", "forced":
-		v.Notice, v.Undo = b.remove(ctx, r, vars["thread"], vars["attempt"], vars["action"] == "forced")
+		b.remove(ctx, r, &v, vars["thread"], vars["attempt"], vars["action"] == "forced")
 	case "force":
 		b.confirm(ctx, r, v, vars["thread"], vars["attempt"])
 		return
 	default:
 		v.Notice = b.text(TextStaleButton)
 	}
-	b.draw(ctx, r, v)
+	seen := b.draw(ctx, r, v)
+	if !seen && v.Undo != "" {
+		// What is gone is told, wherever it can be.
+		r.instead(ctx, r.where(), quiet(v.Notice))
+	}
 }
 
 // current returns a thread's workspace, if it is still the one that a button
@@ -139,20 +195,23 @@ func (b *Bot) current(ctx context.Context, thread, attempt string) (workspace.Wo
 	return w, err == nil && attemptOf(w) == attempt
 }
 
-// remove deletes a workspace and returns what to say of it.
-func (b *Bot) remove(ctx context.Context, r *reply, thread, attempt string, force bool) (notice, undo string) {
-	if _, ok := b.current(ctx, thread, attempt); !ok {
-		return b.text(TextStaleButton), ""
+// remove deletes a workspace; the view says what came of it.
+func (b *Bot) remove(ctx context.Context, r *reply, v *listView, thread, attempt string, force bool) {
+	w, ok := b.current(ctx, thread, attempt)
+	if !ok {
+		v.Notice = b.text(TextStaleButton)
+		return
 	}
-	deleted, err := b.cfg.Manager.Delete(ctx, workspace.DeleteOptions{ThreadID: thread, Force: force})
+	deleted, err := b.cfg.Manager.Delete(ctx, workspace.DeleteOptions{ThreadID: thread, Attempt: w.Attempt.ID, Force: force})
 	if err != nil {
 		b.told(ctx, "delete a workspace", err)
-		return renderError(err, b.link(r.at.guild)), ""
+		v.Notice = renderError(err, b.link(r.at.guild))
+		return
 	}
 	if deleted.Trashed != nil {
-		undo = thread + "/" + deleted.Trashed.ID
+		v.Undo, v.UndoUntil = thread+"/"+deleted.Trashed.ID, deleted.Trashed.RestorableUntil
 	}
-	return renderDeleted(deleted, b.cfg.Now()), undo
+	v.Notice = renderDeleted(deleted, b.cfg.Now())
 }
 
 // confirm shows what would go with a workspace before it is deleted by force.
@@ -171,14 +230,18 @@ func (b *Bot) confirm(ctx context.Context, r *reply, v listView, thread, attempt
 	r.components(ctx, components)
 }
 
-// undo brings a deleted workspace back and returns what to say of it.
-func (b *Bot) undo(ctx context.Context, r *reply, thread, id string) string {
+// undo brings a deleted workspace back; the view says what came of it.
+func (b *Bot) undo(ctx context.Context, r *reply, v *listView, thread, id string) {
 	w, err := b.cfg.Manager.Restore(ctx, workspace.RestoreOptions{ThreadID: thread, TrashID: id})
+	if err == nil || errors.Is(err, workspace.ErrNotFound) {
+		v.Undone = thread + "/" + id
+	}
 	if err != nil {
 		b.told(ctx, "restore a workspace", err)
-		return renderError(err, b.link(r.at.guild))
+		v.Notice = renderError(err, b.link(r.at.guild))
+		return
 	}
-	return renderReady(w, b.link(r.at.guild))
+	v.Notice = renderReady(w, b.link(r.at.guild))
 }
 
 // setAutomatic has each new thread of the channel get a workspace, or not.

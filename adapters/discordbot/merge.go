@@ -114,12 +114,13 @@ func (b *Bot) registerButtons(r handler.Router) {
 func (b *Bot) mergeButton(_ discord.ButtonInteractionData, e *handler.ComponentEvent) error {
 	action, thread, attempt := e.Vars["action"], e.Vars["thread"], e.Vars["attempt"]
 	return b.press(e, ActionMerge, func(opt rest.RequestOpt) error { return e.DeferCreateMessage(false, opt) }, func(ctx context.Context, r *reply) {
+		r.public = true
 		w, err := b.cfg.Manager.Get(ctx, thread)
 		if err != nil || attemptOf(w) != attempt || r.at.thread.String() != thread {
 			r.text(ctx, b.text(TextStaleButton))
 			return
 		}
-		o := workspace.MergeOptions{ThreadID: thread, Resolve: true}
+		o := workspace.MergeOptions{ThreadID: thread, Attempt: w.Attempt.ID, Resolve: true}
 		b.merging(ctx, r, b.pausedTarget(ctx, o), func() { b.pressedMerge(ctx, r, action, o) })
 	})
 }

@@ -40,8 +40,10 @@ type listView struct {
 
 	MayDelete, MayForce, MaySet bool
 	// Undo is what can be restored at a press, thread and kept copy with a
-	// slash between, "" for nothing.
-	Undo string
+	// slash between, "" for nothing, and UndoUntil is for how long. Undone is
+	// what was, or can't be any more.
+	Undo, Undone string
+	UndoUntil    time.Time
 }
 
 // renderList draws a page of the list, within Discord's limits, and says how
