@@ -17,7 +17,8 @@ type Location struct {
 }
 
 // Resolve says where a thread works: in its ready workspace, or, for a thread
-// that never had one, in project, the directory of the channel's project. A
+// that never had one, in project, the directory of the channel's project, which
+// may be a folder that is no repository. A
 // thread whose workspace is pending, failed, deleted, missing or moved gets
 // an error with a hint, never the project: not_ready, not_found (wrapping
 // [ErrDeleted]), or the code that was recorded for a failure. project may be
@@ -29,6 +30,11 @@ func (m *Manager) Resolve(ctx context.Context, threadID, project string) (Locati
 	w, err := m.cfg.Store.Workspace(ctx, threadID)
 	if errors.Is(err, ErrNotFound) && !errors.Is(err, ErrDeleted) && project != "" {
 		p, err := m.cfg.Repository.Open(ctx, project)
+		if errors.Is(err, ErrNotARepository) {
+			if info, statErr := os.Stat(project); statErr == nil && info.IsDir() {
+				return Location{Directory: canonical(project)}, nil
+			}
+		}
 		if err != nil {
 			return Location{}, within("resolve", threadID, err)
 		}

@@ -149,6 +149,18 @@ func TestFolderThatIsNoRepository(t *testing.T) {
 	if _, err := s.manager.Get(t.Context(), thread.ID.String()); workspace.CodeOf(err) != workspace.ErrNotFound {
 		t.Error(err)
 	}
+	if at, err := s.manager.Resolve(t.Context(), thread.ID.String(), plain); err != nil || at.Directory != plain {
+		t.Errorf("the agent has no place: %+v, %v", at, err)
+	}
+	// It is a repository now: nothing runs in the main checkout.
+	s.idle()
+	s.git(plain, "init", "-q")
+	s.said(thread.ID, "third")
+	s.says(thread.ID, "another folder now")
+	s.idle()
+	if heard := s.agent.heard(); len(heard) != 2 {
+		t.Errorf("%q", heard)
+	}
 }
 
 // TestWhereNothingIsAutomatic says things where the bot has no business.

@@ -132,8 +132,8 @@ func (b *Bot) begun(ctx context.Context, id snowflake.ID, m discord.Message) {
 	if err != nil || !channel.Automatic || channel.Directory == "" {
 		return
 	}
-	if _, err := b.cfg.Reviewer.Branches(ctx, channel.Directory, workspace.BranchQuery{Limit: 1}); errors.Is(err, workspace.ErrNotARepository) {
-		b.worksInFolder(ctx, id)
+	if b.isFolder(ctx, channel.Directory) {
+		b.worksInFolder(ctx, id, channel.Directory)
 		b.note(ctx, id, m)
 		return
 	}
@@ -177,21 +177,51 @@ func isNew(thread discord.GuildThread, m discord.Message) bool {
 
 // toldNote says what a thread was told once.
 type toldNote struct {
-	Folder bool `json:"folder"`
+	// Folder is the folder, no repository, that it works in, "" for none.
+	Folder string `json:"folder,omitempty"`
+	// Refused are the people whose messages the agent doesn't take.
+	Refused []snowflake.ID `json:"refused,omitempty"`
 }
 
 // inFolder reports whether a thread works in a folder that is no repository.
+// Where it did, and its channel works on something else by now, it is said once.
 func (b *Bot) inFolder(ctx context.Context, id snowflake.ID) bool {
 	var n toldNote
 	_, found, err := b.readNote(ctx, notesTold, id.String(), &n)
-	return err == nil && found && n.Folder
+	if err != nil || !found || n.Folder == "" {
+		b.failed(ctx, "look whether a thread works in a folder", err)
+		return false
+	}
+	if b.folderOf(ctx, id) == n.Folder && b.isFolder(ctx, n.Folder) {
+		return true
+	}
+	if ctx.Err() == nil {
+		b.workIn(ctx, id, "")
+		_, err = b.send(ctx, id, quiet(b.text(TextFolderChanged)))
+		b.failed(ctx, "say that a thread has no folder", err)
+	}
+	return false
+}
+
+// isFolder reports whether a directory is one that is no repository.
+func (b *Bot) isFolder(ctx context.Context, directory string) bool {
+	_, err := b.cfg.Reviewer.Branches(ctx, directory, workspace.BranchQuery{Limit: 1})
+	return errors.Is(err, workspace.ErrNotARepository)
 }
 
 // worksInFolder says once that a thread works in a folder that is no
 // repository.
-func (b *Bot) worksInFolder(ctx context.Context, id snowflake.ID) {
-	err := changeNote(ctx, b, notesTold, id.String(), func(n *toldNote) bool { n.Folder = true; return true })
-	b.failed(ctx, "note that a thread works in a folder", err)
-	_, err = b.send(ctx, id, quiet(b.text(TextNoRepository)))
+func (b *Bot) worksInFolder(ctx context.Context, id snowflake.ID, directory string) {
+	b.workIn(ctx, id, directory)
+	_, err := b.send(ctx, id, quiet(b.text(TextNoRepository)))
 	b.failed(ctx, "say that a thread works in a folder", err)
+}
+
+// workIn notes the folder that a thread works in.
+func (b *Bot) workIn(ctx context.Context, id snowflake.ID, directory string) {
+	err := changeNote(ctx, b, notesTold, id.String(), func(n *toldNote) bool {
+		n.Folder = directory
+		return n.Folder != "" || len(n.Refused) > 0
+	})
+	b.failed(ctx, "note that a thread works in a folder", err)
 }

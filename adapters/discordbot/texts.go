@@ -8,61 +8,63 @@ type Text string
 
 // The texts.
 const (
-	TextNotAllowed   Text = "not-allowed"
-	TextNotHere      Text = "not-here"
-	TextNoProject    Text = "no-project"
-	TextNotThread    Text = "not-thread"
-	TextMaking       Text = "making"
-	TextThreadTitle  Text = "thread-title"
-	TextReusing      Text = "reusing"
-	TextNotReusing   Text = "not-reusing"
-	TextStart        Text = "start"
-	TextStaleButton  Text = "stale-button"
-	TextBusyButton   Text = "busy-button"
-	TextClosing      Text = "closing"
-	TextNoAgent      Text = "no-agent"
-	TextAskedAgent   Text = "asked-agent"
-	TextAgentDone    Text = "agent-done"
-	TextAborted      Text = "aborted"
-	TextNoRepository Text = "no-repository"
-	TextQueueDropped Text = "queue-dropped"
-	TextProjectSet   Text = "project-set"
-	TextStopped      Text = "stopped"
-	TextInterrupted  Text = "interrupted"
-	TextMergeCut     Text = "merge-cut"
-	TextMergeDone    Text = "merge-done"
-	TextMergeUndone  Text = "merge-undone"
-	TextCut          Text = "cut"
-	TextFault        Text = "fault"
+	TextNotAllowed    Text = "not-allowed"
+	TextNotHere       Text = "not-here"
+	TextNoProject     Text = "no-project"
+	TextNotThread     Text = "not-thread"
+	TextMaking        Text = "making"
+	TextThreadTitle   Text = "thread-title"
+	TextReusing       Text = "reusing"
+	TextNotReusing    Text = "not-reusing"
+	TextStart         Text = "start"
+	TextStaleButton   Text = "stale-button"
+	TextBusyButton    Text = "busy-button"
+	TextClosing       Text = "closing"
+	TextNoAgent       Text = "no-agent"
+	TextAskedAgent    Text = "asked-agent"
+	TextAgentDone     Text = "agent-done"
+	TextAborted       Text = "aborted"
+	TextNoRepository  Text = "no-repository"
+	TextFolderChanged Text = "folder-changed"
+	TextQueueDropped  Text = "queue-dropped"
+	TextProjectSet    Text = "project-set"
+	TextStopped       Text = "stopped"
+	TextInterrupted   Text = "interrupted"
+	TextMergeCut      Text = "merge-cut"
+	TextMergeDone     Text = "merge-done"
+	TextMergeUndone   Text = "merge-undone"
+	TextCut           Text = "cut"
+	TextFault         Text = "fault"
 )
 
 var defaultTexts = map[Text]string{
-	TextNotAllowed:   "You may not do that here. Ask somebody who may manage threads.",
-	TextNotHere:      "This works in a text channel of a server, or in one of its threads.",
-	TextNoProject:    "No project is set for this channel. Somebody who may change settings can set one with `/project set`.",
-	TextNotThread:    "Use this in a thread that has a workspace.",
-	TextMaking:       "Making a workspace in %s.",
-	TextThreadTitle:  "worktree: %s",
-	TextReusing:      "The conversation goes on from %s.",
-	TextNotReusing:   "This begins a new conversation: %s",
-	TextStart:        "Send a message to begin.",
-	TextStaleButton:  "That button is out of date; nothing was changed.",
-	TextBusyButton:   "That is being done already.",
-	TextClosing:      "The bot is being restarted. Nothing was changed; try again in a minute.",
-	TextNoAgent:      "This bot has no agent. Resolve the conflict in the workspace, then press *Continue merge*.",
-	TextAskedAgent:   "The agent is resolving the conflict.",
-	TextAgentDone:    "The agent is done. Look at what it did, then continue the merge.",
-	TextAborted:      "The merge was aborted. The workspace is as it was before it.",
-	TextNoRepository: "This channel's folder is no git repository, so the thread works in the folder itself.",
-	TextQueueDropped: "The workspace could not be made, so %d waiting messages were not handed on. Nothing ran in the main checkout.",
-	TextProjectSet:   "This channel works on %s now.",
-	TextStopped:      "Stopped.",
-	TextMergeCut:     "The bot was restarted while it was at this.",
-	TextMergeDone:    "%s has all of this workspace's commits.",
-	TextMergeUndone:  "The merge is not done: %s is as it was, and so is the workspace. Merge again if it is still wanted.",
-	TextCut:          "The bot is being restarted, and this was stopped. Look at how things are, then try again.",
-	TextFault:        "Something unexpected went wrong. The bot's log has more.",
-	TextInterrupted:  "The bot was restarted while the agent worked on this. Look at what is there, then ask again.",
+	TextNotAllowed:    "You may not do that here. Ask somebody who may manage threads.",
+	TextNotHere:       "This works in a text channel of a server, or in one of its threads.",
+	TextNoProject:     "No project is set for this channel. Somebody who may change settings can set one with `/project set`.",
+	TextNotThread:     "Use this in a thread that has a workspace.",
+	TextMaking:        "Making a workspace in %s.",
+	TextThreadTitle:   "worktree: %s",
+	TextReusing:       "The conversation goes on from %s.",
+	TextNotReusing:    "This begins a new conversation: %s",
+	TextStart:         "Send a message to begin.",
+	TextStaleButton:   "That button is out of date; nothing was changed.",
+	TextBusyButton:    "That is being done already.",
+	TextClosing:       "The bot is being restarted. Nothing was changed; try again in a minute.",
+	TextNoAgent:       "This bot has no agent. Resolve the conflict in the workspace, then press *Continue merge*.",
+	TextAskedAgent:    "The agent is resolving the conflict.",
+	TextAgentDone:     "The agent is done. Look at what it did, then continue the merge.",
+	TextAborted:       "The merge was aborted. The workspace is as it was before it.",
+	TextNoRepository:  "This channel's folder is no git repository, so the thread works in the folder itself.",
+	TextFolderChanged: "This thread worked in the channel's folder itself, and the channel works on a repository or another folder now. Type `/new-worktree` to go on in a workspace.",
+	TextQueueDropped:  "The workspace could not be made, so %d waiting messages were not handed on. Nothing ran in the main checkout.",
+	TextProjectSet:    "This channel works on %s now.",
+	TextStopped:       "Stopped.",
+	TextMergeCut:      "The bot was restarted while it was at this.",
+	TextMergeDone:     "%s has all of this workspace's commits.",
+	TextMergeUndone:   "The merge is not done: %s is as it was, and so is the workspace. Merge again if it is still wanted.",
+	TextCut:           "The bot is being restarted, and this was stopped. Look at how things are, then try again.",
+	TextFault:         "Something unexpected went wrong. The bot's log has more.",
+	TextInterrupted:   "The bot was restarted while the agent worked on this. Look at what is there, then ask again.",
 }
 
 // text is a text with what is filled in.
