@@ -8,6 +8,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/threadtree/threadtree/gitops"
 	"github.com/threadtree/threadtree/workspace"
 )
 
@@ -76,8 +77,12 @@ func (c *resolveCommand) Run(ctx context.Context, a *app) error {
 			return err
 		}
 	}
-	return a.with(ctx, func(m *workspace.Manager) error {
+	return a.withGit(ctx, func(m *workspace.Manager, r *gitops.Repository) error {
 		place, err := m.Resolve(ctx, c.Thread, project)
+		if err == nil && place.Workspace == nil {
+			// --repo names a repository here, as everywhere.
+			_, err = r.Open(ctx, project)
+		}
 		if err != nil {
 			return err
 		}
