@@ -3,6 +3,7 @@ package discordbot
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/disgoorg/disgo/discord"
 	"github.com/disgoorg/snowflake/v2"
@@ -19,6 +20,9 @@ const (
 	ActionDelete   Action = "delete"
 	ActionForce    Action = "force"
 	ActionSettings Action = "settings"
+	// ActionTalk is to have the agent work: to say something in a thread, or
+	// to stop it.
+	ActionTalk Action = "talk"
 )
 
 // Person is who asks.
@@ -31,14 +35,19 @@ type Person struct {
 	Roles       []snowflake.ID
 }
 
-// Authorizer says who may do what. It is asked at each command and again at
-// each button, may be called concurrently, and must answer within a second.
+// authorizeWithin bounds the authorizer's answer.
+const authorizeWithin = time.Second
+
+// Authorizer says who may do what. It is asked at each command, again at each
+// button, and at each message for the agent; a thread that is to get a workspace
+// of itself needs ActionCreate of who wrote in it. It may be called
+// concurrently, and must answer within a second, in which ctx ends.
 type Authorizer interface {
 	May(ctx context.Context, p Person, a Action) bool
 }
 
-// ByPermission lets everyone list, those act who may manage threads in the
-// channel, and those change settings who may manage the server; who has one of
+// ByPermission lets everyone list, those act and talk to the agent who may manage
+// threads in the channel, and those change settings who may manage the server; who has one of
 // the roles may all.
 type ByPermission struct {
 	Roles []snowflake.ID

@@ -17,7 +17,7 @@ import (
 // begun has somebody begin a thread with a first message.
 func (s *scene) begun(name, first string) discordtest.Channel {
 	s.t.Helper()
-	thread, err := s.StartThreadWith(s.ada, s.channel, name, first)
+	thread, err := s.StartThreadWith(s.boss, s.channel, name, first)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -28,7 +28,7 @@ func (s *scene) begun(name, first string) discordtest.Channel {
 func (s *scene) said(thread snowflake.ID, texts ...string) {
 	s.t.Helper()
 	for _, text := range texts {
-		if _, err := s.Say(s.ada, thread, text); err != nil {
+		if _, err := s.Say(s.boss, thread, text); err != nil {
 			s.t.Fatal(err)
 		}
 	}
@@ -79,7 +79,7 @@ func TestAutomaticWorkspace(t *testing.T) {
 	}
 	s.idle()
 	for _, m := range s.Messages(thread.ID) {
-		if m.AuthorID == s.ada && len(m.Reactions) > 0 {
+		if m.AuthorID == s.boss && len(m.Reactions) > 0 {
 			t.Errorf("%q still looks as if it was being worked on", m.Content)
 		}
 	}

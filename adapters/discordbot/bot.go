@@ -71,6 +71,8 @@ type Bot struct {
 	lanes map[snowflake.ID]*lane
 	// pressed are the buttons whose work isn't over, by custom id and message.
 	pressed map[string]bool
+	// rights are what was last found out of who may do what, by thread.
+	rights map[snowflake.ID]rights
 	// lists are the lists at which somebody is, by their keys.
 	lists map[string]*listLock
 }
@@ -97,7 +99,7 @@ func New(cfg Config) (*Bot, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	b := &Bot{cfg: cfg, lanes: make(map[snowflake.ID]*lane), pressed: make(map[string]bool), lists: make(map[string]*listLock)}
+	b := &Bot{cfg: cfg, lanes: make(map[snowflake.ID]*lane), pressed: make(map[string]bool), rights: make(map[snowflake.ID]rights), lists: make(map[string]*listLock)}
 	b.ctx, b.cancel = context.WithCancel(context.Background())
 	return b, nil
 }

@@ -82,9 +82,13 @@ func (b *Bot) forAgent(ctx context.Context, channel snowflake.ID, m discord.Mess
 	b.note(ctx, channel, m)
 }
 
-// note has a message wait for its turn.
+// note has a message wait for its turn, if who wrote it may talk to the agent.
 func (b *Bot) note(ctx context.Context, channel snowflake.ID, m discord.Message) {
 	if b.cfg.Agent == nil {
+		return
+	}
+	if !b.mayIn(ctx, channel, m, ActionTalk) {
+		b.refuseTalk(ctx, channel, m)
 		return
 	}
 	if err := b.enqueue(ctx, channel, queued{ID: m.ID, Text: m.Content}); err != nil {
@@ -130,6 +134,10 @@ func (b *Bot) begun(ctx context.Context, id snowflake.ID, m discord.Message) {
 	}
 	channel, err := b.cfg.Store.Channel(ctx, thread.ParentID().String())
 	if err != nil || !channel.Automatic || channel.Directory == "" {
+		return
+	}
+	if !b.mayIn(ctx, id, m, ActionCreate) {
+		b.refuseTalk(ctx, id, m)
 		return
 	}
 	if b.isFolder(ctx, channel.Directory) {

@@ -105,7 +105,7 @@ func TestKilledWithQueuedMessages(t *testing.T) {
 func TestKilledBeforeItBegan(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, nil)
-	thread, err := s.StartThreadWith(s.ada, s.channel, "begun", "first")
+	thread, err := s.StartThreadWith(s.boss, s.channel, "begun", "first")
 	if err != nil {
 		t.Fatal(err)
 	}

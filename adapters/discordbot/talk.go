@@ -16,7 +16,7 @@ const working = "⏳"
 
 // abortAgent is /abort.
 func (b *Bot) abortAgent(_ discord.SlashCommandInteractionData, e *handler.CommandEvent) error {
-	return b.begin(e, ActionMerge, true, func(ctx context.Context, r *reply) {
+	return b.begin(e, ActionTalk, true, func(ctx context.Context, r *reply) {
 		if r.at.thread == 0 || b.cfg.Agent == nil {
 			r.text(ctx, b.text(TextNotThread))
 			return
