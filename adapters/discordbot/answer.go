@@ -89,7 +89,7 @@ func (b *Bot) beginWith(e asked, action Action, first func(rest.RequestOpt) erro
 		switch {
 		case !ok:
 			r.refuse(ctx, b.text(TextNotHere))
-		case !b.cfg.Authorizer.May(ctx, r.person, action):
+		case !r.may(ctx, action):
 			r.refuse(ctx, b.text(TextNotAllowed))
 		default:
 			soon, cancel := context.WithTimeout(ctx, answerWithin)
@@ -110,6 +110,25 @@ func (b *Bot) beginWith(e asked, action Action, first func(rest.RequestOpt) erro
 		r.refuse(context.Background(), b.text(TextClosing))
 	}
 	return nil
+}
+
+// may asks the authorizer; one that doesn't answer in time says no.
+func (r *reply) may(ctx context.Context, action Action) bool {
+	soon, cancel := context.WithTimeout(ctx, authorizeWithin)
+	defer cancel()
+	answer := make(chan bool, 1)
+	taken := r.b.spawn("ask the authorizer", func(context.Context) {
+		answer <- r.b.cfg.Authorizer.May(soon, r.person, action)
+	})
+	if !taken {
+		return r.b.cfg.Authorizer.May(soon, r.person, action)
+	}
+	select {
+	case may := <-answer:
+		return may && soon.Err() == nil
+	case <-soon.Done():
+		return false
+	}
 }
 
 // work does it, and says so where that ends in a panic.

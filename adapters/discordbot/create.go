@@ -110,10 +110,21 @@ func (b *Bot) create(ctx context.Context, thread string, n statusNote) {
 	label := n.Create.label()
 	s := b.newStatus(ctx, n.Channel, n.Message, renderPhase(label, workspace.Event{Phase: workspace.PhaseWait, Message: "Making the workspace"}),
 		func(ctx context.Context, message snowflake.ID) { b.sentStatus(ctx, thread, message) })
+	over := false
+	defer func() {
+		if over {
+			return
+		}
+		b.recovered(recover(), "make a workspace")
+		b.settled(ctx, thread, b.text(TextFault))
+		b.shownLast(ctx, s, thread, b.text(TextFault))
+		b.dropQueue(ctx, n.Channel)
+	}()
 	w, err := b.cfg.Manager.Create(ctx, workspace.CreateOptions{
 		Project: n.Create.Project, ThreadID: thread, Name: n.Create.Name, Title: n.Create.Title, Base: n.Create.Base,
 		Setup: b.cfg.Setup, Progress: func(e workspace.Event) { s.set(renderPhase(label, e)) },
 	})
+	over = true
 	if ctx.Err() != nil {
 		// The next run tells what became of it.
 		s.leave()

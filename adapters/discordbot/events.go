@@ -59,7 +59,16 @@ func (b *Bot) takeIn(ctx context.Context, channel snowflake.ID, m discord.Messag
 			b.failed(ctx, "say that there is no workspace", err)
 		}
 		return
-	case b.settling(ctx, channel), b.inFolder(ctx, channel):
+	case b.settling(ctx, channel):
+		b.note(ctx, channel, m)
+		return
+	}
+	// It may have become ready between the two looks.
+	if w, err := b.cfg.Manager.Get(ctx, thread); err == nil {
+		b.forAgent(ctx, channel, m, w)
+		return
+	}
+	if b.inFolder(ctx, channel) {
 		b.note(ctx, channel, m)
 		return
 	}
