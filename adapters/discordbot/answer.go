@@ -90,7 +90,7 @@ func (b *Bot) beginWith(e asked, action Action, first func(rest.RequestOpt) erro
 		case !ok:
 			r.refuse(ctx, b.text(TextNotHere))
 		case !r.may(ctx, action):
-			r.refuse(ctx, b.text(TextNotAllowed))
+			r.refuse(ctx, b.text(refusalOf(action)))
 		default:
 			soon, cancel := context.WithTimeout(ctx, answerWithin)
 			err := first(rest.WithCtx(soon))
@@ -110,6 +110,14 @@ func (b *Bot) beginWith(e asked, action Action, first func(rest.RequestOpt) erro
 		r.refuse(context.Background(), b.text(TextClosing))
 	}
 	return nil
+}
+
+// refusalOf says who may do what somebody may not.
+func refusalOf(action Action) Text {
+	if action == ActionSettings {
+		return TextMayNotSet
+	}
+	return TextNotAllowed
 }
 
 // may asks the authorizer; one that doesn't answer in time says no.

@@ -91,6 +91,10 @@ func (b *Bot) forAgent(ctx context.Context, channel snowflake.ID, m discord.Mess
 	b.note(ctx, channel, m)
 }
 
+// lost is the reaction on a message that should have been handed on, and
+// can't be.
+const lost = "❌"
+
 // note has a message wait for its turn, if who wrote it may talk to the agent.
 func (b *Bot) note(ctx context.Context, channel snowflake.ID, m discord.Message) {
 	if b.cfg.Agent == nil {
@@ -102,6 +106,7 @@ func (b *Bot) note(ctx context.Context, channel snowflake.ID, m discord.Message)
 	}
 	if err := b.enqueue(ctx, channel, queued{ID: m.ID, Text: m.Content}); err != nil {
 		b.failed(ctx, "note a message", err)
+		b.react(ctx, channel, m.ID, lost)
 		return
 	}
 	b.kick(channel)

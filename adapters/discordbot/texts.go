@@ -9,6 +9,7 @@ type Text string
 // The texts.
 const (
 	TextNotAllowed    Text = "not-allowed"
+	TextMayNotSet     Text = "may-not-set"
 	TextMayNotTalk    Text = "may-not-talk"
 	TextNotHere       Text = "not-here"
 	TextNoProject     Text = "no-project"
@@ -41,6 +42,7 @@ const (
 var defaultTexts = map[Text]string{
 	TextNotAllowed:    "You may not do that here. Ask somebody who may manage threads.",
 	TextNotHere:       "This works in a text channel of a server, or in one of its threads.",
+	TextMayNotSet:     "You may not change settings here. Ask somebody who may manage the server.",
 	TextMayNotTalk:    "The agent here takes no messages from you. Ask somebody who may manage threads.",
 	TextNoProject:     "No project is set for this channel. Somebody who may change settings can set one with `/project set`.",
 	TextNotThread:     "Use this in a thread that has a workspace.",
