@@ -44,7 +44,15 @@ func serve(ctx context.Context, o options, log *slog.Logger, stdout io.Writer) (
 	}
 	mux := handler.New()
 	tree.Register(mux)
-	client, err := disgo.New(o.Token, clientOptions(o, log, mux, tree)...)
+	// A token or an intent may be taken back while the bot runs.
+	lost := make(chan error, 1)
+	onClose := gateway.WithCloseHandler(func(_ gateway.Gateway, err error, _ bool) {
+		select {
+		case lost <- err:
+		default:
+		}
+	})
+	client, err := disgo.New(o.Token, append(clientOptions(o, log, mux, tree), bot.WithGatewayConfigOpts(onClose))...)
 	if err != nil {
 		return noClient(err)
 	}
@@ -73,7 +81,11 @@ func serve(ctx context.Context, o options, log *slog.Logger, stdout io.Writer) (
 		defer stop()
 	}
 	fmt.Fprintf(stdout, "ready: %d commands, %d projects\n", len(tree.Commands()), len(projects))
-	<-ctx.Done()
+	select {
+	case err := <-lost:
+		return explain(fmt.Errorf("the connection to Discord is closed: %w", err))
+	case <-ctx.Done():
+	}
 	fmt.Fprintln(stdout, "stopping: finishing what is under way")
 	return nil
 }
