@@ -230,7 +230,17 @@ func (p *Provider) Clear(ctx context.Context, project workspace.Project, w works
 	if left = append(left, kept...); err != nil {
 		return left, err
 	}
-	return append(left, p.letGo(ctx, project, w)...), nil
+	unsure := p.letGo(ctx, project, w)
+	if w.ProviderID != "" && len(unsure) == 0 {
+		// A server without the workspace flag has the row and doesn't list it.
+		// No session was ever bound to what was never ready.
+		limit, cancel := context.WithTimeoutCause(ctx, p.cfg.Timeout, ErrTimeout)
+		defer cancel()
+		if client, err := p.cfg.Connection.Client(limit); err == nil {
+			p.drop(ctx, client, w.ProviderID)
+		}
+	}
+	return append(left, unsure...), nil
 }
 
 // Remove has git judge and put aside the worktree, and then lets go of
