@@ -164,14 +164,17 @@ func (p *Provider) release(ctx context.Context, client *Client, place, id, direc
 	if row := rows[at]; row.Type != AdapterThreadtree && row.Type != AdapterWorktree && present(row.Directory) {
 		return &Error{Op: "remove workspace", Message: fmt.Sprintf("its adapter %s would delete %s", row.Type, row.Directory)}
 	}
-	// More than once: a session may be bound to it meanwhile.
-	for range releaseTries {
+	// Until a look finds none: a session may be bound to it meanwhile.
+	for try := 1; ; try++ {
 		bound, err := p.unbind(ctx, client, place, id, directory)
 		if err != nil {
 			return err
 		}
 		if bound == 0 {
 			break
+		}
+		if try == releaseTries {
+			return &Error{Op: "remove workspace", Message: "sessions are bound to it as fast as they are let go"}
 		}
 	}
 	if err := client.RemoveWorkspace(ctx, "", id); err != nil && !errors.Is(err, ErrNotFound) {

@@ -65,9 +65,6 @@ type reply struct {
 	public bool
 }
 
-// answerWithin bounds the first answer, in which Discord takes 3 s.
-const answerWithin = firstAnswer
-
 // begin answers an interaction at once, with a sign that it is being worked
 // on, and has the work done in the background. private answers are seen by who
 // asked alone.
@@ -92,7 +89,7 @@ func (b *Bot) beginWith(e asked, action Action, first func(rest.RequestOpt) erro
 		case !r.may(ctx, action):
 			r.refuse(ctx, b.text(refusalOf(action)))
 		default:
-			soon, cancel := context.WithTimeout(ctx, answerWithin)
+			soon, cancel := context.WithTimeout(ctx, firstAnswer)
 			err := first(rest.WithCtx(soon))
 			cancel()
 			if err != nil {
@@ -165,7 +162,7 @@ func (r *reply) where() snowflake.ID {
 
 // refuse is the first and only answer.
 func (r *reply) refuse(ctx context.Context, text string) {
-	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	ctx, cancel := context.WithTimeout(ctx, firstAnswer)
 	defer cancel()
 	r.b.failed(ctx, "answer an interaction", r.e.CreateMessage(quiet(text).WithEphemeral(true), rest.WithCtx(ctx)))
 }

@@ -40,6 +40,7 @@ func (b *Bot) newWorktree(data discord.SlashCommandInteractionData, e *handler.C
 		}
 		n, err := b.newThread(ctx, r, c)
 		if err != nil {
+			b.failed(ctx, "make a thread", err)
 			r.error(ctx, "make a thread", discordError("the thread could not be made", err))
 			return
 		}
@@ -63,7 +64,7 @@ func discordError(message string, err error) error {
 	if isGone(err) {
 		hint = "see that the bot may write, make threads and read the history in this channel"
 	}
-	return &workspace.Error{Code: workspace.ErrPermissionDenied, Message: message + "; nothing was made", Hint: hint, Err: err}
+	return &workspace.Error{Code: workspace.ErrPermissionDenied, Message: message + "; no workspace was made", Hint: hint, Err: err}
 }
 
 // plainTitle is a thread's title without what the bot puts before it.

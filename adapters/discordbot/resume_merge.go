@@ -116,7 +116,7 @@ func (r *reply) isThere(ctx context.Context, err error) bool {
 	if ctx.Err() != nil || rest.IsJSONErrorCode(err, rest.JSONErrorCodeUnknownInteraction, rest.JSONErrorCodeInteractionAlreadyAcknowledged) {
 		return false
 	}
-	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	ctx, cancel := context.WithTimeout(ctx, firstAnswer)
 	defer cancel()
 	_, err = r.b.api().GetInteractionResponse(r.e.ApplicationID(), r.e.Token(), rest.WithCtx(ctx))
 	return err == nil
