@@ -45,6 +45,7 @@ type judge struct {
 	project  workspace.Project
 	w        workspace.Workspace
 	force    bool
+	needed   string // why the branch must stay, "" if it need not
 	mainTop  string
 	main     string // the default branch
 	worktree workspace.Worktree
@@ -53,12 +54,16 @@ type judge struct {
 	against  []objection
 }
 
-// judge decides what of w may be removed, or why nothing may; with force only
-// what can never be removed is refused. It writes nothing. What it says holds
+// judge decides what of a workspace may be removed, or why nothing may; with
+// force only what can never be removed is refused. It writes nothing. What it says holds
 // under the repository's lock, as far as others respect that.
-func (r *Repository) judge(ctx context.Context, p workspace.Project, w workspace.Workspace, force bool) (verdict, error) {
+func (r *Repository) judge(ctx context.Context, req workspace.RemoveRequest) (verdict, error) {
+	w := req.Workspace
 	w.Base = strings.TrimPrefix(w.Base, "refs/heads/")
-	j := &judge{r: r, project: p, w: w, force: force, v: verdict{directory: resolvedParent(w.Directory)}}
+	j := &judge{
+		r: r, project: req.Project, w: w, force: req.Force, needed: req.KeepBranch,
+		v: verdict{directory: resolvedParent(w.Directory)},
+	}
 	steps := []func(context.Context) error{j.whose, j.guarded, j.held, j.clean, j.submoduleCommits, j.embedded, j.branches, j.used, j.conclude}
 	for _, step := range steps {
 		if err := step(ctx); err != nil {

@@ -53,6 +53,8 @@ func (j *judge) ownBranch(ctx context.Context) error {
 		return keep("it was there before the workspace")
 	case branch == j.main || branch == j.w.Base:
 		return keep("it is the default or base branch")
+	case j.needed != "":
+		return keep(j.needed)
 	}
 	holder, err := j.r.heldBy(ctx, j.project, j.mainTop, branch, j.v.admin)
 	if err != nil {

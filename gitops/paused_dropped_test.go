@@ -47,7 +47,7 @@ func TestPausedDropsTheCommit(t *testing.T) {
 				t.Errorf("%s is %s, not %s", ref, got, tip)
 			}
 
-			_, err := l.r.judge(t.Context(), l.open(l.dir), l.w, false)
+			_, err := l.r.judge(t.Context(), workspace.RemoveRequest{Project: l.open(l.dir), Workspace: l.w})
 			e = wantCode(t, err, workspace.ErrOperationInProgress)
 			if !strings.Contains(e.Message, "merge of x into main") {
 				t.Errorf("refused: %s", e.Message)

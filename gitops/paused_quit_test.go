@@ -33,7 +33,7 @@ func TestPausedAndQuit(t *testing.T) {
 			paused := l.world(true)
 			_, merge := l.try()
 			_, cont := l.goOn()
-			_, deletion := l.r.judge(t.Context(), l.open(l.dir), l.w, false)
+			_, deletion := l.r.judge(t.Context(), workspace.RemoveRequest{Project: l.open(l.dir), Workspace: l.w})
 			if deletion == nil || !strings.Contains(deletion.Error(), "merge of x into main, which was paused") {
 				t.Errorf("delete: %v", deletion)
 			}

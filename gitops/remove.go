@@ -30,20 +30,20 @@ func (p *Provider) Remove(ctx context.Context, req workspace.RemoveRequest) (wor
 	case req.Force:
 		err = checkTrashID(req.TrashID)
 	default:
-		removed, err = p.r.remove(ctx, req.Project, req.Workspace)
+		removed, err = p.r.remove(ctx, req)
 	}
 	return removed, withOp("remove", err)
 }
 
-func (r *Repository) remove(ctx context.Context, p workspace.Project, w workspace.Workspace) (workspace.Removed, error) {
-	if w.Directory == "" {
+func (r *Repository) remove(ctx context.Context, req workspace.RemoveRequest) (workspace.Removed, error) {
+	if req.Workspace.Directory == "" {
 		return workspace.Removed{}, nil
 	}
-	lock, err := r.lock(ctx, p)
+	lock, err := r.lock(ctx, req.Project)
 	if err != nil {
 		return workspace.Removed{}, err
 	}
-	removed, aside, err := r.removeLocked(ctx, p, w)
+	removed, aside, err := r.removeLocked(ctx, req)
 	lock.release()
 	if removeErr := removeTrees(aside); err == nil && removeErr != nil {
 		// It is out of the way and out of git's sight.
@@ -54,8 +54,9 @@ func (r *Repository) remove(ctx context.Context, p workspace.Project, w workspac
 
 // removeLocked judges, and takes away what may go. What it returns as aside
 // still has to be deleted.
-func (r *Repository) removeLocked(ctx context.Context, p workspace.Project, w workspace.Workspace) (workspace.Removed, []string, error) {
-	v, err := r.judge(ctx, p, w, false)
+func (r *Repository) removeLocked(ctx context.Context, req workspace.RemoveRequest) (workspace.Removed, []string, error) {
+	p, w := req.Project, req.Workspace
+	v, err := r.judge(ctx, req)
 	if err == nil && v.mount {
 		err = cantRemove("remove", w.Directory, errMountPoint)
 	}

@@ -113,7 +113,7 @@ func beingRestored(w workspace.Workspace) error {
 // begin judges, takes the snapshot and writes down what will be done.
 func (t *trashing) begin(ctx context.Context) (workspace.Removed, bool, error) {
 	none := workspace.Removed{}
-	v, err := t.r.judge(ctx, t.p, t.req.Workspace, t.req.Force)
+	v, err := t.r.judge(ctx, t.req)
 	if err != nil {
 		return none, true, err
 	}

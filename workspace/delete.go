@@ -48,7 +48,7 @@ type Deleted struct {
 // [Manager.Restore] brings it back. Of one that failed or whose directory is
 // gone, the record goes and what its attempt made. One that is being made is
 // in_progress; one whose directory another thread has too is locked, naming
-// that thread. With Force, the record alone goes of one whose directory another
+// that thread. A branch that is the base of another workspace stays. With Force, the record alone goes of one whose directory another
 // thread has, is no working copy of the project, or whose project is gone. A
 // delete that was interrupted is finished by the next, or by
 // [Manager.Reconcile].
@@ -100,9 +100,17 @@ func (m *Manager) deleteOnce(ctx context.Context, o DeleteOptions) (Deleted, err
 	if err != nil {
 		return done, err
 	}
+	stacked, err := m.stackedOn(ctx, project, w)
+	if err != nil {
+		return done, err
+	}
+	needed := ""
+	if len(stacked) > 0 {
+		needed = "it is the base of " + joinShort(stacked, 3)
+	}
 	o.Progress(Event{Phase: PhaseRemove, Message: "Looking whether " + w.Directory + " can go"})
 	done.Removed, err = provider.Remove(ctx, RemoveRequest{
-		Project: project, Workspace: w, TrashID: trashID(w), Force: o.Force, Progress: o.Progress,
+		Project: project, Workspace: w, TrashID: trashID(w), KeepBranch: needed, Force: o.Force, Progress: o.Progress,
 	})
 	if err != nil {
 		return done, err

@@ -121,6 +121,9 @@ type RemoveRequest struct {
 	// TrashID names what is kept. It may be used as a file name and as a part
 	// of a ref.
 	TrashID string
+	// KeepBranch, if set, is why the branch must stay, such as "it is the base
+	// of thread 2"; it is then named in Removed.Left.
+	KeepBranch string
 	// Force removes what would be refused; what can't be kept of it, because
 	// it can't be renamed or there is no room, is lost then, and named in
 	// Removed.Left.
