@@ -30,6 +30,9 @@ type CollectOptions struct {
 	// long, if they can be deleted without force: also those whose commits
 	// are pushed or on another branch, not merged.
 	Idle time.Duration
+	// Closed lets workspaces go whose thread was deleted or archived, if they
+	// can be deleted without force; [Manager.NoteThread] says which those are.
+	Closed bool
 	// MaxTrash, if not 0, is how many bytes the project's kept directories may
 	// take, with NoBytes for none; above it folders in them that can be made
 	// again go first, such as node_modules, then whole directories, the oldest before the others.
@@ -80,6 +83,8 @@ type Collected struct {
 	Err  error
 	// attempt guards a workspace: a successor of it is not meant.
 	attempt string
+	// closed is true where it goes for its thread alone.
+	closed bool
 }
 
 // sizeFresh is how long a measured size is taken for true.
@@ -88,7 +93,7 @@ const sizeFresh = time.Hour
 // Plan says what could go now and why, and changes nothing but the remembered
 // sizes. A workspace that is locked, pending, dirty or busy, of the default
 // branch, whose branch is the base of another one, or in which nothing was ever
-// committed and that isn't idle, is never in it.
+// committed and that is neither idle nor of a closed thread, is never in it.
 func (c *Collector) Plan(ctx context.Context, o CollectOptions) ([]Collected, error) {
 	plan, err := c.plan(ctx, o)
 	return plan, within("gc", "", err)
@@ -113,7 +118,7 @@ func (c *Collector) plan(ctx context.Context, o CollectOptions) ([]Collected, er
 			return nil, err
 		}
 	}
-	if !o.Merged && o.Idle == 0 && o.MaxSize == 0 {
+	if !o.Merged && o.Idle == 0 && !o.Closed && o.MaxSize == 0 {
 		return p.all(), nil
 	}
 	rows, _, err := c.m.list(ctx, ListOptions{Project: o.Project})
@@ -247,11 +252,16 @@ func (p *planning) row(ctx context.Context, row *Row) error {
 		if row.State.Merged != nil && !merged {
 			item.Reason += "; its commits aren't merged, another branch or a remote has them"
 		}
+	case p.o.Closed && row.Thread != ThreadOpen:
+		item.closed = true
 	default:
 		if p.o.MaxSize > 0 {
 			p.workspaces = append(p.workspaces, candidate{item, since})
 		}
 		return nil
+	}
+	if closed := closedWords(row); closed != "" {
+		item.Reason = strings.TrimPrefix(item.Reason+"; "+closed, "; ")
 	}
 	p.total -= max(item.Size, 0)
 	p.plan = append(p.plan, item)
@@ -298,6 +308,11 @@ func (c *Collector) workspace(ctx context.Context, item Collected) error {
 	if w.Attempt.ID != item.attempt {
 		return &Error{Code: ErrInProgress, Message: "another workspace has taken its place; it stays", Hint: "plan again", Err: ErrStale}
 	}
+	if item.closed {
+		if err := c.m.stillClosed(ctx, item.ThreadID); err != nil {
+			return err
+		}
+	}
 	_, err = c.m.Delete(ctx, DeleteOptions{ThreadID: item.ThreadID})
 	return err
 }
@@ -326,7 +341,9 @@ func (c *Collector) trash(ctx context.Context, item Collected) error {
 		return err
 	}
 	if all {
-		return c.m.cfg.Store.ForgetTrash(ctx, t.ID)
+		err := c.m.cfg.Store.ForgetTrash(ctx, t.ID)
+		c.m.threadGone(ctx, t.Workspace.ThreadID)
+		return err
 	}
 	t.Kept.Directory, t.DirectoryUntil, t.Size = "", time.Time{}, -1
 	return c.m.cfg.Store.UpdateTrash(ctx, t)

@@ -151,6 +151,14 @@ func (m *Manager) precheck(ctx context.Context, project Project, name Name, o Cr
 	return true, m.whose(ctx, project, err)
 }
 
+// NameOf returns the name that Create would begin with, and looks at nothing:
+// one that is derived from a title may get a suffix. The codes are those of
+// Create for bad input.
+func (m *Manager) NameOf(o CreateOptions) (Name, error) {
+	name, err := m.nameOf(o)
+	return name, within("name", o.ThreadID, err)
+}
+
 // nameOf validates what the caller asked for, before anything is touched.
 func (m *Manager) nameOf(o CreateOptions) (Name, error) {
 	if err := CheckThreadID(o.ThreadID); err != nil {

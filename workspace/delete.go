@@ -251,6 +251,9 @@ func (m *Manager) forget(ctx context.Context, w Workspace) error {
 	if errors.Is(err, ErrStale) {
 		return errLookAgain
 	}
+	if err == nil {
+		m.threadGone(ctx, w.ThreadID)
+	}
 	return err
 }
 

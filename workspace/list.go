@@ -43,6 +43,9 @@ func (m *Manager) list(ctx context.Context, o ListOptions) ([]Row, Project, erro
 		return nil, project, err
 	}
 	rows := m.match(worktrees, records)
+	if err := m.threads(ctx, rows); err != nil {
+		return nil, project, err
+	}
 	for i := range rows {
 		if err := m.liveness(ctx, &rows[i]); err != nil {
 			return nil, project, err

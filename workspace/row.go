@@ -1,6 +1,9 @@
 package workspace
 
-import "strings"
+import (
+	"strings"
+	"time"
+)
 
 // Source says where a worktree comes from.
 type Source string
@@ -28,6 +31,10 @@ type Row struct {
 	Liveness Liveness
 	// Missing is true where the working copy's directory is not there.
 	Missing bool
+	// Thread is how the record's thread stands in its chat system, as far as
+	// an adapter has told, and ThreadSince since when it isn't open.
+	Thread      ThreadState
+	ThreadSince time.Time
 	// SharedWith are other threads whose record has the same directory.
 	SharedWith []string
 	// Deletable is true where a delete would be accepted as things stood when

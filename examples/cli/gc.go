@@ -15,6 +15,7 @@ type gcCommand struct {
 	Repo     string   `name:"repo" required:"" placeholder:"DIR" help:"A directory of the repository."`
 	Merged   bool     `name:"merged" help:"Also workspaces whose commits are all merged."`
 	Idle     duration `name:"idle" placeholder:"TIME" help:"Also workspaces that can be deleted without losing a commit or a change, in which nothing has happened for so long, such as 36h or 14d."`
+	Closed   bool     `name:"closed" help:"Also workspaces that can be deleted without losing a commit or a change, whose thread was deleted or archived."`
 	MaxTrash *size    `name:"max-trash" placeholder:"N" help:"Also of the kept directories of deleted workspaces, until they take no more than N bytes: folders that can be made again first, then the oldest as a whole."`
 	MaxSize  *size    `name:"max-size" placeholder:"N" help:"Also the oldest, until the project's workspaces take no more than N bytes; 500M and 2G are understood. Workspaces go to the trash, which frees their space only later."`
 	Apply    bool     `name:"apply" help:"Let go what the plan says."`
@@ -81,7 +82,7 @@ func (c *gcCommand) Run(ctx context.Context, a *app) error {
 	return a.with(ctx, func(m *workspace.Manager) error {
 		collector := workspace.NewCollector(m)
 		plan, err := collector.Plan(ctx, workspace.CollectOptions{
-			Project: project, Merged: c.Merged, Idle: time.Duration(c.Idle), MaxTrash: c.MaxTrash.bound(), MaxSize: c.MaxSize.bound(),
+			Project: project, Merged: c.Merged, Idle: time.Duration(c.Idle), Closed: c.Closed, MaxTrash: c.MaxTrash.bound(), MaxSize: c.MaxSize.bound(),
 		})
 		if err != nil {
 			return err

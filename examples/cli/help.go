@@ -187,9 +187,10 @@ func (*abortCommand) Help() string {
 
 // Help is the detailed help of gc.
 func (*gcCommand) Help() string {
-	return `Prints what could be let go: deleted workspaces whose time is over, and, where asked for, workspaces that are merged, idle, or too many for a size. With --apply it lets go exactly that; workspaces go to the trash. One that is locked, dirty, busy or being made is never among them.
+	return `Prints what could be let go: deleted workspaces whose time is over, and, where asked for, workspaces that are merged, idle, of a thread that was deleted or archived, or too many for a size. With --apply it lets go exactly that; workspaces go to the trash. One that is locked, dirty, busy or being made is never among them.
 
   threadtree gc --repo ~/app
   threadtree gc --repo ~/app --merged --idle 14d --apply
+  threadtree gc --repo ~/app --closed
   threadtree gc --repo ~/app --max-size 20G --apply`
 }

@@ -44,6 +44,9 @@ type rowJSON struct {
 	Warnings         *[]string         `json:"warnings,omitempty"`
 	CreatedAt        *string           `json:"created_at,omitempty"`
 
+	// Thread is "archived" or "deleted", absent for one that is open.
+	Thread *workspace.ThreadState `json:"thread,omitempty"`
+
 	Source       workspace.Source `json:"source"`
 	Head         *string          `json:"head,omitempty"`
 	Detached     *bool            `json:"detached,omitempty"`
@@ -202,6 +205,9 @@ func rowOf(row workspace.Row) rowJSON {
 			j.Head = &wt.Head
 		}
 		j.Locked, j.Prunable = &wt.Locked, new(wt.Prunable != "")
+	}
+	if row.Thread != workspace.ThreadOpen {
+		j.Thread = &row.Thread
 	}
 	s := row.State
 	// To a script a change is a change, staged or not.

@@ -42,7 +42,7 @@ func (a *app) rows(rows []workspace.Row, project string) string {
 	}
 	t := table{{"THREAD", "BRANCH", "ACTIVE", "STATE"}}
 	for _, row := range rows {
-		t = append(t, []string{threadOf(row), branchOf(row), activityOf(row, a.now()), strings.Join(stateOf(row), ", ")})
+		t = append(t, []string{threadOf(row), branchOf(row), activityOf(row, a.now()), strings.Join(append(stateOf(row), closedOf(row)...), ", ")})
 	}
 	if a.width > 0 {
 		t.limit(1, a.width-24)
@@ -122,6 +122,14 @@ func stateOf(row workspace.Row) []string {
 		words = append(words, "can be deleted")
 	}
 	return words
+}
+
+// closedOf says that a row's thread isn't open any more.
+func closedOf(row workspace.Row) []string {
+	if row.Thread == workspace.ThreadOpen {
+		return nil
+	}
+	return []string{"thread " + string(row.Thread)}
 }
 
 func pendingOf(row workspace.Row) string {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -8,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/threadtree/threadtree/workspace"
 )
 
 func TestMain(m *testing.M) {
@@ -30,9 +33,21 @@ func TestScripts(t *testing.T) {
 			"refused":   cmdRefused,
 			"snapshot":  cmdSnapshot,
 			"unchanged": cmdUnchanged,
+			"thread":    cmdThread,
 			"waitfor":   cmdWaitFor,
 		},
 	})
+}
+
+// cmdThread says how a thread stands, as an adapter would.
+func cmdThread(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: thread ID STATE")
+	}
+	a := newApp(&options{DB: ts.Getenv("THREADTREE_DB"), Home: ts.Getenv("THREADTREE_HOME"), Provider: workspace.ProviderGit}, os.Stdout, os.Stderr)
+	ts.Check(a.with(context.Background(), func(m *workspace.Manager) error {
+		return m.NoteThread(context.Background(), args[0], workspace.ThreadState(args[1]))
+	}))
 }
 
 func condition(name string) (bool, error) {
