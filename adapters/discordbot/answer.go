@@ -86,7 +86,7 @@ func (b *Bot) beginWith(e asked, action Action, first func(rest.RequestOpt) erro
 		switch {
 		case !ok:
 			r.refuse(ctx, b.text(TextNotHere))
-		case !r.may(ctx, action):
+		case !b.allows(ctx, r.person, action):
 			r.refuse(ctx, b.text(refusalOf(action)))
 		default:
 			soon, cancel := context.WithTimeout(ctx, firstAnswer)
@@ -115,25 +115,6 @@ func refusalOf(action Action) Text {
 		return TextMayNotSet
 	}
 	return TextNotAllowed
-}
-
-// may asks the authorizer; one that doesn't answer in time says no.
-func (r *reply) may(ctx context.Context, action Action) bool {
-	soon, cancel := context.WithTimeout(ctx, authorizeWithin)
-	defer cancel()
-	answer := make(chan bool, 1)
-	taken := r.b.spawn("ask the authorizer", func(context.Context) {
-		answer <- r.b.cfg.Authorizer.May(soon, r.person, action)
-	})
-	if !taken {
-		return r.b.cfg.Authorizer.May(soon, r.person, action)
-	}
-	select {
-	case may := <-answer:
-		return may && soon.Err() == nil
-	case <-soon.Done():
-		return false
-	}
 }
 
 // work does it, and says so where that ends in a panic.

@@ -3,6 +3,7 @@ package discordbot
 import (
 	"context"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/disgoorg/disgo/discord"
@@ -63,6 +64,42 @@ func (b ByPermission) May(_ context.Context, p Person, a Action) bool {
 		return true
 	}
 	return slices.ContainsFunc(p.Roles, func(role snowflake.ID) bool { return slices.Contains(b.Roles, role) })
+}
+
+// allows asks the authorizer; one that doesn't answer in time says no, and so
+// does one that panics.
+func (b *Bot) allows(ctx context.Context, p Person, a Action) bool {
+	soon, cancel := context.WithTimeout(ctx, authorizeWithin)
+	defer cancel()
+	answer := make(chan bool, 1)
+	go func() {
+		may := false
+		b.guarded("ask the authorizer", func() { may = b.cfg.Authorizer.May(soon, p, a) })
+		answer <- may
+	}()
+	select {
+	case may := <-answer:
+		return may && soon.Err() == nil
+	case <-soon.Done():
+		return false
+	}
+}
+
+// allowed are those of the actions that somebody may, all asked for at once.
+func (b *Bot) allowed(ctx context.Context, p Person, actions ...Action) map[Action]bool {
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	may := make(map[Action]bool)
+	for _, a := range actions {
+		all.Go(func() {
+			ok := b.allows(ctx, p, a)
+			mu.Lock()
+			defer mu.Unlock()
+			may[a] = ok
+		})
+	}
+	all.Wait()
+	return may
 }
 
 // personOf is who an interaction is from. Outside of a server nobody may

@@ -60,9 +60,11 @@ type Bot struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 
-	mu      sync.Mutex
-	closing bool
-	work    sync.WaitGroup
+	mu sync.Mutex
+	// closing is true once no new work is taken, and closed once nothing is;
+	// drained is closed then.
+	closing, closed bool
+	drained         chan struct{}
 	// busy is how many pieces of work there are.
 	busy int
 	rest rest.Rest
@@ -99,7 +101,7 @@ func New(cfg Config) (*Bot, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	b := &Bot{cfg: cfg, lanes: make(map[snowflake.ID]*lane), pressed: make(map[string]bool), rights: make(map[snowflake.ID]rights), lists: make(map[string]*listLock)}
+	b := &Bot{cfg: cfg, lanes: make(map[snowflake.ID]*lane), pressed: make(map[string]bool), rights: make(map[snowflake.ID]rights), lists: make(map[string]*listLock), drained: make(chan struct{})}
 	b.ctx, b.cancel = context.WithCancel(context.Background())
 	return b, nil
 }
@@ -125,61 +127,6 @@ func (b *Bot) Start(ctx context.Context, client *bot.Client) error {
 	b.rest, b.self = client.Rest, client.ApplicationID
 	b.mu.Unlock()
 	return errors.Join(b.dropStarted(ctx), b.resumeStatus(ctx), b.resumeMerges(ctx), b.resumeQueues(ctx))
-}
-
-// closeWithin bounds how long what is cancelled may take to end.
-const closeWithin = 5 * time.Second
-
-// Close takes no new work and waits for what is under way until ctx ends; what
-// isn't done by then is cancelled, and left to Start and to a reconcile. Close
-// then returns ctx's error, 5 s later at most, even where something doesn't
-// end.
-func (b *Bot) Close(ctx context.Context) error {
-	b.mu.Lock()
-	b.closing = true
-	b.mu.Unlock()
-	done := make(chan struct{})
-	go func() {
-		b.work.Wait()
-		close(done)
-	}()
-	select {
-	case <-done:
-		b.cancel()
-		return nil
-	case <-ctx.Done():
-	}
-	b.cancel()
-	select {
-	case <-done:
-	case <-time.After(closeWithin):
-	}
-	return ctx.Err()
-}
-
-// spawn does work in the background. A panic in it is an error like others. It
-// reports whether the work is taken: none is while the bot closes.
-func (b *Bot) spawn(what string, work func(ctx context.Context)) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.closing {
-		return false
-	}
-	b.work.Add(1)
-	b.busy++
-	go func() {
-		defer b.over()
-		defer func() { b.recovered(recover(), what) }()
-		work(b.ctx)
-	}()
-	return true
-}
-
-func (b *Bot) over() {
-	b.mu.Lock()
-	b.busy--
-	b.mu.Unlock()
-	b.work.Done()
 }
 
 // api is the way to Discord.

@@ -114,7 +114,7 @@ func (b *Bot) completeBranch(e *handler.AutocompleteEvent) error {
 		soon, cancel := context.WithTimeout(ctx, firstAnswer)
 		defer cancel()
 		choices := []discord.AutocompleteChoice{}
-		if at, ok := placeOf(e); ok && b.cfg.Authorizer.May(soon, personOf(e), ActionList) {
+		if at, ok := placeOf(e); ok && b.allows(soon, personOf(e), ActionList) {
 			choices = b.branchesSoon(soon, at, e.Data.Focused().String())
 		}
 		b.failed(ctx, "complete a branch", e.AutocompleteResult(choices, rest.WithCtx(soon)))

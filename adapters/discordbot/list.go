@@ -75,8 +75,8 @@ func (b *Bot) draw(ctx context.Context, r *reply, v listView) bool {
 // look completes a view with how things are; where it can't, it says why, after
 // the view's notice.
 func (b *Bot) look(ctx context.Context, r *reply, v *listView) bool {
-	may := func(a Action) bool { return b.cfg.Authorizer.May(ctx, r.person, a) }
-	v.MayDelete, v.MayForce, v.MaySet = may(ActionDelete), may(ActionForce), may(ActionSettings)
+	may := b.allowed(ctx, r.person, ActionDelete, ActionForce, ActionSettings)
+	v.MayDelete, v.MayForce, v.MaySet = may[ActionDelete], may[ActionForce], may[ActionSettings]
 	b.noteList(ctx, r, v)
 	project, err := b.project(ctx, r.at)
 	if err != nil {

@@ -36,9 +36,7 @@ func (b *Bot) mayIn(ctx context.Context, thread snowflake.ID, m discord.Message,
 		p.Roles = m.Member.RoleIDs
 	}
 	p.Permissions = r.of(p.UserID, p.Roles)
-	soon, cancel := context.WithTimeout(ctx, authorizeWithin)
-	defer cancel()
-	return b.cfg.Authorizer.May(soon, p, a)
+	return b.allows(ctx, p, a)
 }
 
 func (b *Bot) rightsIn(ctx context.Context, id snowflake.ID) (rights, error) {
