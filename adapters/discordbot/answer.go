@@ -11,11 +11,15 @@ import (
 
 // place is where an interaction happened.
 type place struct {
-	guild snowflake.ID
-	// channel is the one that has a project; thread is 0 outside of a thread.
-	channel, thread snowflake.ID
-	// title is the thread's.
-	title string
+	Guild snowflake.ID `json:"guild"`
+	// Channel is the one that has a project; Thread is 0 outside of a thread.
+	Channel snowflake.ID `json:"channel"`
+	Thread  snowflake.ID `json:"thread,omitempty"`
+	// Title is the thread's, Kind what kind of thread it is, and Invitable
+	// whether everybody in a private one may add others.
+	Title     string              `json:"title,omitempty"`
+	Kind      discord.ChannelType `json:"kind,omitempty"`
+	Invitable bool                `json:"invitable,omitempty"`
 }
 
 // placeOf returns where an interaction happened; ok is false elsewhere than in
@@ -25,18 +29,19 @@ func placeOf(i discord.Interaction) (at place, ok bool) {
 	if guild == nil {
 		return place{}, false
 	}
-	at.guild = *guild
+	at.Guild = *guild
 	switch channel := i.Channel().MessageChannel.(type) {
 	case discord.GuildThread:
 		parent := channel.ParentID()
 		if parent == nil {
 			return place{}, false
 		}
-		at.channel, at.thread, at.title = *parent, channel.ID(), channel.Name()
+		at.Channel, at.Thread, at.Title = *parent, channel.ID(), channel.Name()
+		at.Kind, at.Invitable = channel.Type(), channel.ThreadMetadata.Invitable
 	case discord.GuildTextChannel:
-		at.channel = channel.ID()
+		at.Channel = channel.ID()
 	case discord.GuildNewsChannel:
-		at.channel = channel.ID()
+		at.Channel = channel.ID()
 	default:
 		return place{}, false
 	}
@@ -50,44 +55,46 @@ type asked interface {
 	Client() *bot.Client
 	CreateMessage(m discord.MessageCreate, opts ...rest.RequestOpt) error
 	DeferCreateMessage(ephemeral bool, opts ...rest.RequestOpt) error
-	UpdateInteractionResponse(m discord.MessageUpdate, opts ...rest.RequestOpt) (*discord.Message, error)
-	CreateFollowupMessage(m discord.MessageCreate, opts ...rest.RequestOpt) (*discord.Message, error)
 }
 
 // reply is the answer to an interaction, to be filled in.
 type reply struct {
-	b      *Bot
-	e      asked
-	at     place
-	person Person
+	b *Bot
+	// app, id and token are the way to the answer.
+	app, id snowflake.ID
+	token   string
+	at      place
+	person  Person
+	// doing is what is noted of it, "" for nothing.
+	doing doing
 	// public is true where everybody sees the answer: what can't be filled in
 	// there is told in the thread.
 	public bool
+	// late is true where an earlier run was asked: what can't be filled in is
+	// told where that was.
+	late bool
 }
 
 // begin answers an interaction at once, with a sign that it is being worked
-// on, and has the work done in the background. private answers are seen by who
+// on, and has the work done in the background, noted as what it is. private answers are seen by who
 // asked alone.
-func (b *Bot) begin(e asked, action Action, private bool, work func(ctx context.Context, r *reply)) error {
-	return b.beginWith(e, action, func(opt rest.RequestOpt) error { return e.DeferCreateMessage(private, opt) }, func(ctx context.Context, r *reply) {
-		r.public = !private
-		work(ctx, r)
-	}, func() {})
+func (b *Bot) begin(e asked, action Action, private bool, what doing, work func(ctx context.Context, r *reply)) error {
+	return b.beginWith(e, action, !private, what, func(opt rest.RequestOpt) error { return e.DeferCreateMessage(private, opt) }, work, func() {})
 }
 
 // beginWith is begin with a first answer of the caller's; over is called at the
 // end of it all, whatever came of it.
-func (b *Bot) beginWith(e asked, action Action, first func(rest.RequestOpt) error, work func(ctx context.Context, r *reply), over func()) error {
+func (b *Bot) beginWith(e asked, action Action, public bool, what doing, first func(rest.RequestOpt) error, work func(ctx context.Context, r *reply), over func()) error {
 	b.remember(e.Client())
 	at, ok := placeOf(e)
-	r := &reply{b: b, e: e, at: at, person: personOf(e)}
+	r := &reply{b: b, app: e.ApplicationID(), id: e.ID(), token: e.Token(), at: at, person: personOf(e), public: public}
 	taken := b.spawn("answer "+string(action), func(ctx context.Context) {
 		defer over()
 		switch {
 		case !ok:
-			r.refuse(ctx, b.text(TextNotHere))
+			r.refuse(ctx, e, b.text(TextNotHere))
 		case !b.allows(ctx, r.person, action):
-			r.refuse(ctx, b.text(refusalOf(action)))
+			r.refuse(ctx, e, b.text(refusalOf(action)))
 		default:
 			soon, cancel := context.WithTimeout(ctx, firstAnswer)
 			err := first(rest.WithCtx(soon))
@@ -99,12 +106,14 @@ func (b *Bot) beginWith(e asked, action Action, first func(rest.RequestOpt) erro
 					return
 				}
 			}
+			r.begun(ctx, what)
 			r.work(ctx, string(action), work)
+			r.ended(ctx)
 		}
 	})
 	if !taken {
 		over()
-		r.refuse(context.Background(), b.text(TextClosing))
+		r.refuse(context.Background(), e, b.text(TextClosing))
 	}
 	return nil
 }
@@ -125,7 +134,7 @@ func (r *reply) work(ctx context.Context, what string, work func(ctx context.Con
 			r.b.recovered(recover(), "answer "+what)
 			opt, cancel := within(context.WithoutCancel(ctx))
 			defer cancel()
-			_, err := r.e.CreateFollowupMessage(quiet(r.b.text(TextFault)).WithEphemeral(true), opt)
+			_, err := r.b.api().CreateFollowupMessage(r.app, r.token, quiet(r.b.text(TextFault)).WithEphemeral(true), opt)
 			r.b.failed(ctx, "say that something went wrong", err)
 		}
 	}()
@@ -135,17 +144,17 @@ func (r *reply) work(ctx context.Context, what string, work func(ctx context.Con
 
 // where is the thread or the channel in which it was asked.
 func (r *reply) where() snowflake.ID {
-	if r.at.thread != 0 {
-		return r.at.thread
+	if r.at.Thread != 0 {
+		return r.at.Thread
 	}
-	return r.at.channel
+	return r.at.Channel
 }
 
 // refuse is the first and only answer.
-func (r *reply) refuse(ctx context.Context, text string) {
+func (r *reply) refuse(ctx context.Context, e asked, text string) {
 	ctx, cancel := context.WithTimeout(ctx, firstAnswer)
 	defer cancel()
-	r.b.failed(ctx, "answer an interaction", r.e.CreateMessage(quiet(text).WithEphemeral(true), rest.WithCtx(ctx)))
+	r.b.failed(ctx, "answer an interaction", e.CreateMessage(quiet(text).WithEphemeral(true), rest.WithCtx(ctx)))
 }
 
 // text fills in the answer.
@@ -159,11 +168,11 @@ func (r *reply) text(ctx context.Context, text string, rows ...discord.LayoutCom
 func (r *reply) fill(ctx context.Context, m discord.MessageUpdate) bool {
 	opt, cancel := within(context.WithoutCancel(ctx))
 	defer cancel()
-	_, err := r.e.UpdateInteractionResponse(m, opt)
+	_, err := r.b.api().UpdateInteractionResponse(r.app, r.token, m, opt)
 	if err == nil {
 		return true
 	}
-	if !r.public || r.at.thread == 0 || m.Content == nil {
+	if m.Content == nil || !r.late && (!r.public || r.at.Thread == 0) {
 		r.b.failed(ctx, "fill in an answer", err)
 		return false
 	}
@@ -173,7 +182,7 @@ func (r *reply) fill(ctx context.Context, m discord.MessageUpdate) bool {
 	if m.Components != nil {
 		instead.Components = *m.Components
 	}
-	return r.instead(ctx, r.at.thread, instead)
+	return r.instead(ctx, r.where(), instead)
 }
 
 // instead sends what could not be filled in.
@@ -190,7 +199,7 @@ func (r *reply) error(ctx context.Context, doing string, err error) {
 		return
 	}
 	r.b.told(ctx, doing, err)
-	r.text(ctx, renderError(err, r.b.link(r.at.guild)))
+	r.text(ctx, renderError(err, r.b.link(r.at.Guild)))
 }
 
 // link returns the way to a thread of a server.

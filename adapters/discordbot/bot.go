@@ -126,7 +126,7 @@ func (b *Bot) Start(ctx context.Context, client *bot.Client) error {
 	b.mu.Lock()
 	b.rest, b.self = client.Rest, client.ApplicationID
 	b.mu.Unlock()
-	return errors.Join(b.dropStarted(ctx), b.resumeStatus(ctx), b.resumeMerges(ctx), b.resumeQueues(ctx))
+	return errors.Join(b.dropStarted(ctx), b.resumeStatus(ctx), b.resumeAsked(ctx), b.resumeQueues(ctx))
 }
 
 // api is the way to Discord.

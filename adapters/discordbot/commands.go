@@ -170,7 +170,7 @@ var errNoProject = errors.New("the channel has no project")
 
 // project returns the folder that a channel works on.
 func (b *Bot) project(ctx context.Context, at place) (string, error) {
-	channel, err := b.cfg.Store.Channel(ctx, at.channel.String())
+	channel, err := b.cfg.Store.Channel(ctx, at.Channel.String())
 	if errors.Is(err, workspace.ErrNotFound) || err == nil && channel.Directory == "" {
 		return "", errNoProject
 	}

@@ -15,28 +15,23 @@ import (
 // newWorktree is /new-worktree: a thread, and a workspace for it.
 func (b *Bot) newWorktree(data discord.SlashCommandInteractionData, e *handler.CommandEvent) error {
 	typed, base := strings.TrimSpace(data.String("name")), strings.TrimSpace(data.String("base-branch"))
-	return b.begin(e, ActionCreate, true, func(ctx context.Context, r *reply) {
+	return b.begin(e, ActionCreate, true, doingCreate, func(ctx context.Context, r *reply) {
+		if !r.takesThreads(ctx) {
+			return
+		}
 		project, err := b.project(ctx, r.at)
 		if err != nil {
 			r.projectError(ctx, err)
 			return
 		}
 		c := creation{Project: project, Name: typed, Base: base}
-		switch {
-		case typed != "":
-			// What can't be a name is told before a thread is made for it.
-			if _, err := workspace.NameFromTyped(workspace.DefaultPrefix, typed); err != nil {
-				r.error(ctx, "name a workspace", err)
-				return
-			}
-		case r.at.thread != 0:
-			c.Title = b.plainTitle(r.at.title)
+		if typed == "" && r.at.Thread != 0 {
+			c.Title = b.plainTitle(r.at.Title)
 		}
-		if base != "" {
-			if err := workspace.CheckRef(base); err != nil {
-				r.error(ctx, "choose a base", err)
-				return
-			}
+		// What can't be made is told before a thread is made for it.
+		if _, err := b.branchOf(c, r.id); err != nil {
+			r.error(ctx, "name a workspace", err)
+			return
 		}
 		n, err := b.newThread(ctx, r, c)
 		if err != nil {
@@ -44,6 +39,7 @@ func (b *Bot) newWorktree(data discord.SlashCommandInteractionData, e *handler.C
 			r.error(ctx, "make a thread", discordError("the thread could not be made", err))
 			return
 		}
+		r.note(ctx, func(a *askedNote) { a.Thread = n.Channel })
 		r.text(ctx, b.text(TextMaking, "<#"+n.Channel.String()+">"))
 		b.create(ctx, n.Channel.String(), n)
 	})
@@ -58,51 +54,11 @@ func (r *reply) projectError(ctx context.Context, err error) {
 	r.error(ctx, "look up the project", err)
 }
 
-// discordError is a call of Discord's that failed, as people are told of it.
-func discordError(message string, err error) error {
-	hint := "try again in a minute"
-	if isGone(err) {
-		hint = "see that the bot may write, make threads and read the history in this channel"
-	}
-	return &workspace.Error{Code: workspace.ErrPermissionDenied, Message: message + "; no workspace was made", Hint: hint, Err: err}
-}
-
 // plainTitle is a thread's title without what the bot puts before it.
 func (b *Bot) plainTitle(title string) string {
 	title = strings.TrimPrefix(title, b.cfg.DraftPrefix)
 	before, _, _ := strings.Cut(b.text(TextThreadTitle), "%")
 	return strings.TrimSpace(strings.TrimPrefix(title, before))
-}
-
-// newThread makes a thread for a workspace, in the project's channel, and adds
-// the person who asked. Its status is noted before, by the id of its first
-// message, which it shares: so no thread is ever forgotten.
-func (b *Bot) newThread(ctx context.Context, r *reply, c creation) (statusNote, error) {
-	title := b.cfg.DraftPrefix + b.text(TextThreadTitle, orElse(c.label(), "new"))
-	starter, err := b.send(ctx, r.at.channel, quiet(escape(title)))
-	if err != nil {
-		return statusNote{}, err
-	}
-	n := statusNote{Channel: starter.ID, StarterChannel: r.at.channel, Starter: starter.ID, From: r.at.thread, Create: c}
-	b.failed(ctx, "note a status message", b.putStatus(ctx, starter.ID.String(), n))
-	opt, cancel := within(ctx)
-	defer cancel()
-	thread, err := b.api().CreateThreadFromMessage(r.at.channel, starter.ID, discord.ThreadCreateFromMessage{Name: clip(title, maxTitle)}, opt)
-	if err != nil && ctx.Err() == nil {
-		// The answer may be lost alone.
-		if there, lookErr := b.threadOf(ctx, starter.ID); lookErr == nil {
-			thread, err = &there, nil
-		}
-	}
-	if err != nil {
-		if ctx.Err() == nil {
-			b.unsend(ctx, r.at.channel, starter.ID)
-			b.forgetStatus(ctx, starter.ID.String())
-		}
-		return statusNote{}, err
-	}
-	b.failed(ctx, "add a person to a thread", b.api().AddThreadMember(thread.ID(), r.person.UserID, opt))
-	return n, nil
 }
 
 // create makes a thread's workspace and shows how it goes. Whether anything can
@@ -158,10 +114,14 @@ func (b *Bot) finishCreate(ctx context.Context, s *status, thread string, n stat
 	}
 	b.settled(ctx, thread, text)
 	b.kick(n.Channel)
+	b.retitle(n, w.Branch)
 	if n.Starter != 0 {
-		b.react(ctx, n.StarterChannel, n.Starter, "🌳")
+		b.react(ctx, n.StarterChannel, n.Starter, done)
 	}
 	b.shownLast(ctx, s, thread, text)
+	if n.Private && s.message != 0 {
+		b.react(ctx, n.Channel, s.message, done)
+	}
 }
 
 // goOn has the thread's conversation go on from the one it was made in.

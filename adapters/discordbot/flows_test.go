@@ -18,7 +18,7 @@ func TestNewWorktreeInAChannel(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, nil)
 	thread, w := s.made(s.boss, s.channel, map[string]any{"name": "Fix the login"})
-	if thread.Name != "⬦ worktree: Fix the login" || w.Branch != "threadtree/fix-the-login" || !slices.Contains(thread.Members, s.boss) {
+	if thread.Name != "⬦ worktree: threadtree/fix-the-login" || w.Branch != "threadtree/fix-the-login" || !slices.Contains(thread.Members, s.boss) {
 		t.Errorf("%+v\n%+v", thread, w)
 	}
 	m := s.says(thread.ID, "Send a message to begin")
@@ -71,7 +71,7 @@ func TestWhereItDoesNotWork(t *testing.T) {
 	}
 	folder := s.AddChannel(s.guild, discord.ChannelTypeGuildText, "folder")
 	s.project(folder, empty, false)
-	for channel, want := range map[snowflake.ID]string{other: "No project", voice: "text channel"} {
+	for channel, want := range map[snowflake.ID]string{other: "No project", voice: "text or announcement channel"} {
 		if a := s.run(s.boss, channel, "new-worktree", map[string]any{"name": "x"}); !strings.Contains(a.Message.Text(), want) || !a.Message.Ephemeral() {
 			t.Errorf("%q: %+v", want, a)
 		}
@@ -109,7 +109,7 @@ func TestMerge(t *testing.T) {
 	if got := s.git(s.dir, "rev-parse", "main"); got != sha {
 		t.Errorf("main is at %s", got)
 	}
-	if _, err := s.WaitThread(s.limit, s.channel, func(c discordtest.Channel) bool { return c.Name == "worktree: one" }); err != nil {
+	if _, err := s.WaitThread(s.limit, s.channel, func(c discordtest.Channel) bool { return c.Name == "worktree: threadtree/one" }); err != nil {
 		t.Error(err)
 	}
 	if a := s.run(s.boss, thread.ID, "merge-worktree", nil); !strings.Contains(a.Message.Text(), "nothing") && !strings.Contains(a.Message.Text(), "no commits") {

@@ -27,7 +27,7 @@ type listNote struct {
 
 // worktrees is /worktrees.
 func (b *Bot) worktrees(_ discord.SlashCommandInteractionData, e *handler.CommandEvent) error {
-	return b.begin(e, ActionList, true, func(ctx context.Context, r *reply) {
+	return b.begin(e, ActionList, true, doingList, func(ctx context.Context, r *reply) {
 		defer b.lockList(listKey(r))()
 		b.draw(ctx, r, listView{})
 	})
@@ -86,11 +86,11 @@ func (b *Bot) look(ctx context.Context, r *reply, v *listView) bool {
 	rows, err := b.cfg.Manager.List(ctx, workspace.ListOptions{Project: project})
 	if err != nil {
 		b.told(ctx, "list the worktrees", err)
-		b.cannotLook(ctx, r, *v, renderError(err, b.link(r.at.guild)))
+		b.cannotLook(ctx, r, *v, renderError(err, b.link(r.at.Guild)))
 		return false
 	}
-	v.Project, v.Rows, v.Now, v.Link = project, rows, b.cfg.Now(), b.link(r.at.guild)
-	if channel, err := b.cfg.Store.Channel(ctx, r.at.channel.String()); err == nil {
+	v.Project, v.Rows, v.Now, v.Link = project, rows, b.cfg.Now(), b.link(r.at.Guild)
+	if channel, err := b.cfg.Store.Channel(ctx, r.at.Channel.String()); err == nil {
 		v.Automatic = &channel.Automatic
 	}
 	return true
@@ -137,7 +137,7 @@ func (b *Bot) projectText(ctx context.Context, r *reply, err error) string {
 		return b.text(TextNoProject)
 	}
 	b.told(ctx, "look up the project", err)
-	return renderError(err, b.link(r.at.guild))
+	return renderError(err, b.link(r.at.Guild))
 }
 
 // listActions are what the buttons of a list need.
@@ -151,7 +151,7 @@ func (b *Bot) listButton(_ discord.ButtonInteractionData, e *handler.ComponentEv
 	if !ok {
 		action = ActionList
 	}
-	return b.press(e, action, func(opt rest.RequestOpt) error { return e.DeferUpdateMessage(opt) }, func(ctx context.Context, r *reply) {
+	return b.press(e, action, false, listDoings[e.Vars["action"]], func(opt rest.RequestOpt) error { return e.DeferUpdateMessage(opt) }, func(ctx context.Context, r *reply) {
 		defer b.lockList(listKey(r))()
 		var n listNote
 		_, _, err := b.readNote(ctx, notesList, listKey(r), &n)
@@ -166,6 +166,7 @@ func (b *Bot) listButton(_ discord.ButtonInteractionData, e *handler.ComponentEv
 
 func (b *Bot) pressedList(ctx context.Context, r *reply, vars map[string]string, n listNote) {
 	v := listView{Page: n.Page}
+	r.noteList(ctx, vars, n.Page)
 	switch vars["action"] {
 	case "page":
 		v.Page, _ = strconv.Atoi(vars["value"])
@@ -188,6 +189,20 @@ func (b *Bot) pressedList(ctx context.Context, r *reply, vars map[string]string,
 	}
 }
 
+// listDoings are what of a list's buttons the next run needs to know; the
+// others draw the list alone, and can be pressed again.
+var listDoings = map[string]doing{"undo": doingUndo, "delete": doingDelete, "forced": doingDelete}
+
+// noteList notes what a button of a list is about.
+func (r *reply) noteList(ctx context.Context, vars map[string]string, page int) {
+	r.note(ctx, func(n *askedNote) {
+		n.About, n.Page = vars["thread"], page
+		if n.Attempt = vars["attempt"]; n.Doing == doingUndo {
+			n.Attempt, n.Trash = "", vars["attempt"]
+		}
+	})
+}
+
 // current returns a thread's workspace, if it is still the one that a button
 // was made for.
 func (b *Bot) current(ctx context.Context, thread, attempt string) (workspace.Workspace, bool) {
@@ -205,7 +220,7 @@ func (b *Bot) remove(ctx context.Context, r *reply, v *listView, thread, attempt
 	deleted, err := b.cfg.Manager.Delete(ctx, workspace.DeleteOptions{ThreadID: thread, Attempt: w.Attempt.ID, Force: force})
 	if err != nil {
 		b.told(ctx, "delete a workspace", err)
-		v.Notice = renderError(err, b.link(r.at.guild))
+		v.Notice = renderError(err, b.link(r.at.Guild))
 		return
 	}
 	if deleted.Trashed != nil {
@@ -238,15 +253,15 @@ func (b *Bot) undo(ctx context.Context, r *reply, v *listView, thread, id string
 	}
 	if err != nil {
 		b.told(ctx, "restore a workspace", err)
-		v.Notice = renderError(err, b.link(r.at.guild))
+		v.Notice = renderError(err, b.link(r.at.Guild))
 		return
 	}
-	v.Notice = renderReady(w, b.link(r.at.guild))
+	v.Notice = renderReady(w, b.link(r.at.Guild))
 }
 
 // setAutomatic has each new thread of the channel get a workspace, or not.
 func (b *Bot) setAutomatic(ctx context.Context, r *reply, on bool) string {
-	channel, err := b.cfg.Store.Channel(ctx, r.at.channel.String())
+	channel, err := b.cfg.Store.Channel(ctx, r.at.Channel.String())
 	if err == nil {
 		channel.Automatic = on
 		err = b.cfg.Store.PutChannel(ctx, channel)
@@ -254,7 +269,7 @@ func (b *Bot) setAutomatic(ctx context.Context, r *reply, on bool) string {
 	switch {
 	case err != nil:
 		b.told(ctx, "change a channel", err)
-		return renderError(err, b.link(r.at.guild))
+		return renderError(err, b.link(r.at.Guild))
 	case on:
 		return "Each new thread of this channel gets a workspace now."
 	}

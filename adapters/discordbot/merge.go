@@ -22,12 +22,12 @@ const (
 // mergeWorktree is /merge-worktree.
 func (b *Bot) mergeWorktree(data discord.SlashCommandInteractionData, e *handler.CommandEvent) error {
 	target := strings.TrimSpace(data.String("target-branch"))
-	return b.begin(e, ActionMerge, false, func(ctx context.Context, r *reply) {
-		if r.at.thread == 0 {
+	return b.begin(e, ActionMerge, false, doingMerge, func(ctx context.Context, r *reply) {
+		if r.at.Thread == 0 {
 			r.text(ctx, b.text(TextNotThread))
 			return
 		}
-		o := workspace.MergeOptions{ThreadID: r.at.thread.String(), Target: target, Resolve: true}
+		o := workspace.MergeOptions{ThreadID: r.at.Thread.String(), Target: target, Resolve: true}
 		if _, err := b.cfg.Manager.Resolve(ctx, o.ThreadID, ""); err != nil {
 			r.error(ctx, "merge", err)
 			return
@@ -35,10 +35,9 @@ func (b *Bot) mergeWorktree(data discord.SlashCommandInteractionData, e *handler
 		if p, err := b.cfg.Merger.Preview(ctx, o); err == nil && (len(p.Commits) > bigCommits || len(p.Files) > bigFiles) {
 			r.text(ctx, renderPreview(p))
 		}
-		b.merging(ctx, r, target, func() {
-			merged, err := b.cfg.Merger.Merge(ctx, o)
-			b.showMerge(ctx, r, merged, err)
-		})
+		r.note(ctx, func(n *askedNote) { n.Target = target })
+		merged, err := b.cfg.Merger.Merge(ctx, o)
+		b.showMerge(ctx, r, merged, err)
 	})
 }
 
@@ -48,13 +47,13 @@ func (b *Bot) showMerge(ctx context.Context, r *reply, merged workspace.Merged, 
 	switch {
 	case err == nil:
 		r.text(ctx, renderMerged(merged))
-		b.home(r.at.thread, r.at.title)
+		b.home(r.at.Thread, r.at.Title)
 	case isConflict:
-		r.text(ctx, renderConflict(conflict), b.conflictButtons(ctx, r.at.thread, false)...)
+		r.text(ctx, renderConflict(conflict), b.conflictButtons(ctx, r.at.Thread, false)...)
 	default:
 		r.error(ctx, "merge", err)
 		if errors.Is(err, workspace.ErrNothingToMerge) {
-			b.home(r.at.thread, r.at.title)
+			b.home(r.at.Thread, r.at.Title)
 		}
 	}
 }
@@ -113,15 +112,16 @@ func (b *Bot) registerButtons(r handler.Router) {
 // new one.
 func (b *Bot) mergeButton(_ discord.ButtonInteractionData, e *handler.ComponentEvent) error {
 	action, thread, attempt := e.Vars["action"], e.Vars["thread"], e.Vars["attempt"]
-	return b.press(e, ActionMerge, func(opt rest.RequestOpt) error { return e.DeferCreateMessage(false, opt) }, func(ctx context.Context, r *reply) {
-		r.public = true
+	return b.press(e, ActionMerge, true, doingMerge, func(opt rest.RequestOpt) error { return e.DeferCreateMessage(false, opt) }, func(ctx context.Context, r *reply) {
 		w, err := b.cfg.Manager.Get(ctx, thread)
-		if err != nil || attemptOf(w) != attempt || r.at.thread.String() != thread {
+		if err != nil || attemptOf(w) != attempt || r.at.Thread.String() != thread {
 			r.text(ctx, b.text(TextStaleButton))
 			return
 		}
 		o := workspace.MergeOptions{ThreadID: thread, Attempt: w.Attempt.ID, Resolve: true}
-		b.merging(ctx, r, b.pausedTarget(ctx, o), func() { b.pressedMerge(ctx, r, action, o) })
+		target := b.pausedTarget(ctx, o)
+		r.note(ctx, func(n *askedNote) { n.Target = target })
+		b.pressedMerge(ctx, r, action, o)
 	})
 }
 
@@ -153,16 +153,16 @@ func (b *Bot) pressedMerge(ctx context.Context, r *reply, action string, o works
 }
 
 // press is begin for a button: the same one isn't worked on twice at a time.
-func (b *Bot) press(e *handler.ComponentEvent, action Action, first func(rest.RequestOpt) error, work func(ctx context.Context, r *reply)) error {
+func (b *Bot) press(e *handler.ComponentEvent, action Action, public bool, what doing, first func(rest.RequestOpt) error, work func(ctx context.Context, r *reply)) error {
 	key := e.Message.ID.String() + e.Data.CustomID()
 	b.mu.Lock()
 	busy := b.pressed[key]
 	b.pressed[key] = true
 	b.mu.Unlock()
 	if busy {
-		return b.begin(e, action, true, func(ctx context.Context, r *reply) { r.text(ctx, b.text(TextBusyButton)) })
+		return b.begin(e, action, true, "", func(ctx context.Context, r *reply) { r.text(ctx, b.text(TextBusyButton)) })
 	}
-	return b.beginWith(e, action, first, work, func() {
+	return b.beginWith(e, action, public, what, first, work, func() {
 		b.mu.Lock()
 		delete(b.pressed, key)
 		b.mu.Unlock()
@@ -184,21 +184,21 @@ func (b *Bot) askAgent(ctx context.Context, r *reply, o workspace.MergeOptions) 
 		return
 	}
 	r.text(ctx, b.text(TextAskedAgent))
-	err = b.converse(ctx, r.at.thread, o.ThreadID, conflict.Instructions)
+	err = b.converse(ctx, r.at.Thread, o.ThreadID, conflict.Instructions)
 	if ctx.Err() != nil {
 		return
 	}
 	text := b.text(TextAgentDone)
 	if err != nil {
 		b.told(ctx, "ask the agent", err)
-		text = renderError(err, b.link(r.at.guild))
+		text = renderError(err, b.link(r.at.Guild))
 	}
 	m := quiet(text)
 	if err == nil {
-		m.Components = b.conflictButtons(ctx, r.at.thread, true)
+		m.Components = b.conflictButtons(ctx, r.at.Thread, true)
 	} else {
-		m.Components = b.cutButtons(ctx, r.at.thread)
+		m.Components = b.cutButtons(ctx, r.at.Thread)
 	}
-	_, err = b.send(context.WithoutCancel(ctx), r.at.thread, m)
+	_, err = b.send(context.WithoutCancel(ctx), r.at.Thread, m)
 	b.failed(ctx, "say that the agent is done", err)
 }

@@ -70,7 +70,7 @@ func TestNothingToMergeTakesTheMarkOff(t *testing.T) {
 	s := newScene(t, nil)
 	thread, _ := s.made(s.boss, s.channel, map[string]any{"name": "one"})
 	wants(t, s.run(s.boss, thread.ID, "merge-worktree", nil).Message, "no commit that")
-	s.until("the mark is off", func() bool { c, _ := s.Thread(thread.ID); return c.Name == "worktree: one" })
+	s.until("the mark is off", func() bool { c, _ := s.Thread(thread.ID); return c.Name == "worktree: threadtree/one" })
 }
 
 // TestBigMergeIsShownOnTheWay looks at all that the answer ever said.
@@ -156,7 +156,7 @@ func TestPausedMergeIntoAnotherBranch(t *testing.T) {
 	s.agent.mu.Unlock()
 	s.press(s.boss, conflict, "Ask the agent")
 	<-begun
-	notes, err := s.store.ListNotes(t.Context(), notesMerge)
+	notes, err := s.store.ListNotes(t.Context(), notesAsked)
 	if err != nil || len(notes) != 1 || !strings.Contains(string(notes[0].Value), `"target":"release"`) {
 		t.Errorf("%+v, %v", notes, err)
 	}

@@ -15,7 +15,7 @@ const (
 	notesQueue  = "discord/queue"
 	notesList   = "discord/list"
 	notesTold   = "discord/told"
-	notesMerge  = "discord/merge"
+	notesAsked  = "discord/asked"
 )
 
 // noteTries bounds how often a change is tried where others change the same

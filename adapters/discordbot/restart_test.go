@@ -139,13 +139,13 @@ func TestKilledWhileDiscordMakesTheThread(t *testing.T) {
 			gate := make(chan struct{})
 			s.Fail(discordtest.Failure{Method: "POST", Path: "/channels/{id}/messages/{id}/threads", Hold: gate, Times: 1})
 			s.Command(s.boss, s.channel, "new-worktree", map[string]any{"name": "one"})
-			starter := s.says(s.channel, "worktree: one")
+			starter := s.says(s.channel, "worktree: threadtree/one")
 			s.until("it is noted", func() bool {
 				notes, err := s.store.ListNotes(s.limit, notesStatus)
 				return err == nil && len(notes) == 1
 			})
 			if done {
-				if _, err := s.StartThread(s.boss, starter, "⬦ worktree: one"); err != nil {
+				if _, err := s.StartThread(s.boss, starter, "⬦ worktree: threadtree/one"); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -271,7 +271,7 @@ func TestKilledWhileItMerges(t *testing.T) {
 			if !strings.Contains(text, "was restarted") || merged == strings.Contains(text, "is not done") {
 				t.Errorf("merged: %t, and it says:\n%s", merged, text)
 			}
-			if notes, err := s.store.ListNotes(t.Context(), notesMerge); err != nil || len(notes) > 0 {
+			if notes, err := s.store.ListNotes(t.Context(), notesAsked); err != nil || len(notes) > 0 {
 				t.Errorf("%v, %v", notes, err)
 			}
 			// It can be done again.
@@ -293,9 +293,11 @@ func TestButtonsOutliveARestart(t *testing.T) {
 	s.commit(s.dir, "readme", "ours\n")
 	conflict := s.run(s.boss, thread.ID, "merge-worktree", nil)
 	list := s.run(s.boss, s.channel, "worktrees", nil)
+	s.idle()
 	s.restart(nil)
 	gone := s.press(s.boss, list.Message, "Delete")
 	wants(t, gone.Message, "Deleted two")
+	s.idle()
 	s.restart(nil)
 	wants(t, s.press(s.boss, gone.Message, "Undo").Message, "two")
 	s.agent.mu.Lock()

@@ -17,13 +17,13 @@ import (
 const maxPatch = 8 << 20
 
 // inWorkspace begins a command that is about the thread's ready workspace.
-func (b *Bot) inWorkspace(e asked, action Action, private bool, work func(ctx context.Context, r *reply, thread string)) error {
-	return b.begin(e, action, private, func(ctx context.Context, r *reply) {
-		if r.at.thread == 0 {
+func (b *Bot) inWorkspace(e asked, action Action, private bool, what doing, work func(ctx context.Context, r *reply, thread string)) error {
+	return b.begin(e, action, private, what, func(ctx context.Context, r *reply) {
+		if r.at.Thread == 0 {
 			r.text(ctx, b.text(TextNotThread))
 			return
 		}
-		thread := r.at.thread.String()
+		thread := r.at.Thread.String()
 		if _, err := b.cfg.Manager.Resolve(ctx, thread, ""); err != nil {
 			r.error(ctx, string(action), err)
 			return
@@ -34,7 +34,7 @@ func (b *Bot) inWorkspace(e asked, action Action, private bool, work func(ctx co
 
 // diff is /worktree diff: the counts, and the patch as a file.
 func (b *Bot) diff(_ discord.SlashCommandInteractionData, e *handler.CommandEvent) error {
-	return b.inWorkspace(e, ActionList, true, func(ctx context.Context, r *reply, thread string) {
+	return b.inWorkspace(e, ActionList, true, doingOther, func(ctx context.Context, r *reply, thread string) {
 		d, err := b.cfg.Reviewer.Diff(ctx, thread, true, maxPatch)
 		if err != nil {
 			r.error(ctx, "compare a workspace", err)
@@ -51,7 +51,7 @@ func (b *Bot) diff(_ discord.SlashCommandInteractionData, e *handler.CommandEven
 
 // push is /worktree push.
 func (b *Bot) push(_ discord.SlashCommandInteractionData, e *handler.CommandEvent) error {
-	return b.inWorkspace(e, ActionMerge, false, func(ctx context.Context, r *reply, thread string) {
+	return b.inWorkspace(e, ActionMerge, false, doingPush, func(ctx context.Context, r *reply, thread string) {
 		pushed, err := b.cfg.Reviewer.Push(ctx, thread, false, func(workspace.Event) {})
 		if err != nil {
 			r.error(ctx, "push", err)
@@ -64,17 +64,17 @@ func (b *Bot) push(_ discord.SlashCommandInteractionData, e *handler.CommandEven
 // setProject is /project set.
 func (b *Bot) setProject(data discord.SlashCommandInteractionData, e *handler.CommandEvent) error {
 	directory := strings.TrimSpace(data.String("directory"))
-	return b.begin(e, ActionSettings, true, func(ctx context.Context, r *reply) {
+	return b.begin(e, ActionSettings, true, doingOther, func(ctx context.Context, r *reply) {
 		if err := folder(directory); err != nil {
 			r.error(ctx, "set a project", err)
 			return
 		}
-		channel, err := b.cfg.Store.Channel(ctx, r.at.channel.String())
+		channel, err := b.cfg.Store.Channel(ctx, r.at.Channel.String())
 		if err != nil && workspace.CodeOf(err) != workspace.ErrNotFound {
 			r.error(ctx, "look up a channel", err)
 			return
 		}
-		channel.ID, channel.GuildID, channel.Directory = r.at.channel.String(), r.at.guild.String(), directory
+		channel.ID, channel.GuildID, channel.Directory = r.at.Channel.String(), r.at.Guild.String(), directory
 		if err := b.cfg.Store.PutChannel(ctx, channel); err != nil {
 			r.error(ctx, "set a project", err)
 			return

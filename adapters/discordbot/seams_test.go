@@ -53,7 +53,7 @@ func TestBesideCommandsOfOnesOwn(t *testing.T) {
 	wants(t, s.run(s.boss, s.channel, "bed diff", nil).Message, "Not in a bed.")
 	s.run(s.boss, s.channel, "plant", map[string]any{"name": "roses"})
 	thread := s.newThread()
-	if thread.Name != "🌱 bed: roses" {
+	if thread.Name != "🌱 bed: threadtree/roses" {
 		t.Errorf("%q", thread.Name)
 	}
 	s.ready(thread.ID)

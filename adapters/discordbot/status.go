@@ -21,6 +21,8 @@ type statusNote struct {
 	// none.
 	StarterChannel snowflake.ID `json:"starter_channel,omitempty"`
 	Starter        snowflake.ID `json:"starter,omitempty"`
+	// Private is true for a private thread, which no message begins.
+	Private bool `json:"private,omitempty"`
 	// From is the thread whose conversation goes on, 0 for none.
 	From snowflake.ID `json:"from,omitempty"`
 	// Settled is true once it is known what became of the workspace, and Final
@@ -39,10 +41,13 @@ type creation struct {
 	Name    string `json:"name,omitempty"`
 	Title   string `json:"title,omitempty"`
 	Base    string `json:"base,omitempty"`
+	// Branch is the one in the thread's title, "" for a thread that somebody
+	// else has made.
+	Branch string `json:"branch,omitempty"`
 }
 
 // label is what the workspace is called while it has no name yet.
-func (c creation) label() string { return orElse(c.Name, c.Title) }
+func (c creation) label() string { return orElse(c.Branch, orElse(c.Name, c.Title)) }
 
 // editEvery is the least time between two edits of a status message: Discord
 // takes five in five seconds.

@@ -16,12 +16,12 @@ const working = "⏳"
 
 // abortAgent is /abort.
 func (b *Bot) abortAgent(_ discord.SlashCommandInteractionData, e *handler.CommandEvent) error {
-	return b.begin(e, ActionTalk, true, func(ctx context.Context, r *reply) {
-		if r.at.thread == 0 || b.cfg.Agent == nil {
+	return b.begin(e, ActionTalk, true, doingOther, func(ctx context.Context, r *reply) {
+		if r.at.Thread == 0 || b.cfg.Agent == nil {
 			r.text(ctx, b.text(TextNotThread))
 			return
 		}
-		if err := b.cfg.Agent.Abort(ctx, r.at.thread.String()); err != nil {
+		if err := b.cfg.Agent.Abort(ctx, r.at.Thread.String()); err != nil {
 			r.error(ctx, "stop the agent", err)
 			return
 		}
@@ -66,7 +66,7 @@ func (b *Bot) folderOf(ctx context.Context, thread snowflake.ID) string {
 	if err != nil || channel.ParentID() == nil {
 		return ""
 	}
-	project, err := b.project(ctx, place{channel: *channel.ParentID()})
+	project, err := b.project(ctx, place{Channel: *channel.ParentID()})
 	if err != nil {
 		return ""
 	}

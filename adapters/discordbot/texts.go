@@ -32,16 +32,22 @@ const (
 	TextProjectSet    Text = "project-set"
 	TextStopped       Text = "stopped"
 	TextInterrupted   Text = "interrupted"
-	TextMergeCut      Text = "merge-cut"
+	TextWasCut        Text = "was-cut"
 	TextMergeDone     Text = "merge-done"
 	TextMergeUndone   Text = "merge-undone"
+	TextPushAgain     Text = "push-again"
+	TextAskAgain      Text = "ask-again"
+	TextNothingMade   Text = "nothing-made"
+	TextDeleted       Text = "deleted"
+	TextNotDeleted    Text = "not-deleted"
+	TextNotRestored   Text = "not-restored"
 	TextCut           Text = "cut"
 	TextFault         Text = "fault"
 )
 
 var defaultTexts = map[Text]string{
 	TextNotAllowed:    "You may not do that here. Ask somebody who may manage threads.",
-	TextNotHere:       "This works in a text channel of a server, or in one of its threads.",
+	TextNotHere:       "This works in a text or announcement channel of a server and in its threads, not in forums, voice chats or direct messages.",
 	TextMayNotSet:     "You may not change settings here. Ask somebody who may manage the server.",
 	TextMayNotTalk:    "The agent here takes no messages from you. Ask somebody who may manage threads.",
 	TextNoProject:     "No project is set for this channel. Somebody who may change settings can set one with `/project set`.",
@@ -63,9 +69,15 @@ var defaultTexts = map[Text]string{
 	TextQueueDropped:  "The workspace could not be made, so %d waiting messages were not handed on. Nothing ran in the main checkout.",
 	TextProjectSet:    "This channel works on %s now.",
 	TextStopped:       "Stopped.",
-	TextMergeCut:      "The bot was restarted while it was at this.",
+	TextWasCut:        "The bot was restarted while it was at this.",
 	TextMergeDone:     "%s has all of this workspace's commits.",
 	TextMergeUndone:   "The merge is not done: %s is as it was, and so is the workspace. Merge again if it is still wanted.",
+	TextPushAgain:     "Push again if it is still wanted; what is published already stays as it is.",
+	TextAskAgain:      "Look at how things are, then ask again.",
+	TextNothingMade:   "No thread and no workspace was made; ask again.",
+	TextDeleted:       "🗑️ The workspace is deleted.",
+	TextNotDeleted:    "%s is not deleted. Look at it below, then delete it again if it is still to go.",
+	TextNotRestored:   "It is not back yet. Press *Undo* again.",
 	TextCut:           "The bot is being restarted, and this was stopped. Look at how things are, then try again.",
 	TextFault:         "Something unexpected went wrong. The bot's log has more.",
 	TextInterrupted:   "The bot was restarted while the agent worked on this. Look at what is there, then ask again.",

@@ -22,7 +22,9 @@ type channelBody struct {
 	Name     *string `json:"name"`
 	Archived *bool   `json:"archived"`
 	Locked   *bool   `json:"locked"`
-	Archive  *int    `json:"auto_archive_duration"`
+	// Invitable is for private threads.
+	Invitable *bool `json:"invitable"`
+	Archive   *int  `json:"auto_archive_duration"`
 }
 
 func patchChannel(c *call) (any, error) {
@@ -100,6 +102,9 @@ func (d *Discord) change(ch *channel, b channelBody) {
 	if b.Locked != nil {
 		ch.Locked = *b.Locked
 	}
+	if b.Invitable != nil {
+		ch.Invitable = *b.Invitable
+	}
 	d.touch()
 	kind := gateway.EventTypeChannelUpdate
 	if ch.IsThread() {
@@ -147,6 +152,8 @@ type threadBody struct {
 	Type    discord.ChannelType `json:"type"`
 	Archive int                 `json:"auto_archive_duration"`
 	Message json.RawMessage     `json:"message"`
+	// Invitable is for private threads.
+	Invitable *bool `json:"invitable"`
 }
 
 func (c *call) threadBody() (threadBody, error) {
@@ -189,8 +196,14 @@ func postThread(c *call) (any, error) {
 	if err := c.need(ch, perm); err != nil {
 		return nil, err
 	}
+	if b.Invitable != nil && b.Type != discord.ChannelTypeGuildPrivateThread {
+		return nil, invalid("invitable: Only available when creating a private thread.")
+	}
 	t := c.d.startThread(ch, c.d.newID(), b.Type, b.Name, c.d.bot.id)
 	t.archive = b.Archive
+	if b.Invitable != nil {
+		t.Invitable = *b.Invitable
+	}
 	return c.d.channelWire(t), nil
 }
 
@@ -276,7 +289,7 @@ func (d *Discord) startThread(parent *channel, id snowflake.ID, kind discord.Cha
 	t := &channel{
 		Channel: Channel{
 			ID: id, GuildID: parent.GuildID, ParentID: parent.ID, Type: kind, Name: name, Names: []string{name},
-			OwnerID: owner, Members: []snowflake.ID{owner},
+			OwnerID: owner, Members: []snowflake.ID{owner}, Invitable: kind == discord.ChannelTypeGuildPrivateThread,
 		},
 		guild: parent.guild, created: d.opts.Now(), archive: 4320,
 	}

@@ -68,6 +68,8 @@ type Channel struct {
 	Members  []snowflake.ID // of a thread
 	Archived bool
 	Locked   bool
+	// Invitable is whether everybody in a private thread may add others.
+	Invitable bool
 }
 
 // IsThread reports whether the channel is a thread of any kind.

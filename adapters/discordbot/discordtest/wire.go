@@ -77,7 +77,10 @@ func (d *Discord) channelWire(c *channel) object {
 	o["parent_id"], o["owner_id"], o["message_count"], o["member_count"] = c.ParentID, c.OwnerID, len(c.messages), len(c.Members)
 	o["thread_metadata"] = object{
 		"archived": c.Archived, "locked": c.Locked, "auto_archive_duration": c.archive,
-		"archive_timestamp": stamp(c.created), "create_timestamp": stamp(c.created), "invitable": true,
+		"archive_timestamp": stamp(c.created), "create_timestamp": stamp(c.created),
+	}
+	if c.Type == discord.ChannelTypeGuildPrivateThread {
+		o["thread_metadata"].(object)["invitable"] = c.Invitable
 	}
 	return o
 }

@@ -209,6 +209,13 @@ func (d *Discord) Lock(threadID snowflake.ID, locked bool) {
 	d.change(d.mustChannel(threadID), channelBody{Archived: &archived, Locked: &locked})
 }
 
+// SetInvitable says whether everybody in a private thread may add others.
+func (d *Discord) SetInvitable(threadID snowflake.ID, invitable bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.change(d.mustChannel(threadID), channelBody{Invitable: &invitable})
+}
+
 // Rename renames a channel or thread as a person does; it doesn't count towards
 // the bot's limit.
 func (d *Discord) Rename(id snowflake.ID, name string) {
