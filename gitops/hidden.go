@@ -87,7 +87,7 @@ func (r *Repository) hiddenFlags(ctx context.Context, gitDir, dir string) (hidde
 	if err != nil {
 		return hiddenFlags{}, err
 	}
-	if flags, ok := scanIndex(data); ok {
+	if flags, ok := scanSparse(data); ok && !outside(dir, flags.skipped) {
 		return flags, nil
 	}
 	out, err := r.git.run(ctx, command{
@@ -116,6 +116,14 @@ func parseFlags(out []byte) (flags hiddenFlags) {
 		}
 	}
 	return flags
+}
+
+// outside reports whether a directory that a sparse index has but one entry of
+// is on disk: then git has to say what in it is.
+func outside(dir string, skipped []string) bool {
+	return slices.ContainsFunc(skipped, func(path string) bool {
+		return strings.HasSuffix(path, "/") && len(present(dir, []string{path})) > 0
+	})
 }
 
 // present returns those of the paths that are on disk. A sparse checkout leaves

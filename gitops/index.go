@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"strconv"
+	"strings"
 )
 
 // hiddenFlags are the index entries that git status doesn't look at.
@@ -16,6 +17,31 @@ type hiddenFlags struct {
 	// intended are only announced to be added. Where git has to be asked for
 	// the flags they are not known.
 	intended []string
+	// runs are the first and the last of the skipped that follow each other in
+	// the index. They aren't known either where git has to be asked.
+	runs []indexRun
+
+	// running is true where the last entry was skipped.
+	running bool
+}
+
+// indexRun is the first and the last of some entries.
+type indexRun struct{ first, last string }
+
+// has reports whether a path of an index is one of them, or lies below a
+// directory, which ends in a slash, that is.
+func (r indexRun) has(path string) bool {
+	return path >= r.first && (path <= r.last || strings.HasSuffix(r.last, "/") && strings.HasPrefix(path, r.last))
+}
+
+// skip notes an entry that is skipped.
+func (h *hiddenFlags) skip(name string) {
+	h.skipped = append(h.skipped, name)
+	if h.running {
+		h.runs[len(h.runs)-1].last = name
+	} else {
+		h.runs, h.running = append(h.runs, indexRun{name, name}), true
+	}
 }
 
 const (
@@ -36,9 +62,19 @@ func scanIndex(data []byte) (flags hiddenFlags, ok bool) {
 	return walkIndex(data, func(_, _ []byte) {})
 }
 
+// scanSparse is scanIndex that takes a sparse index, too. Of a directory
+// outside the cone that has but one entry: its name ends in a slash.
+func scanSparse(data []byte) (flags hiddenFlags, ok bool) {
+	return walkEntries(data, true, func(_, _ []byte) {})
+}
+
 // walkIndex is scanIndex that tells of each entry its name, which is good
 // until the next, and what of fixed length stands before it.
 func walkIndex(data []byte, each func(name, fixed []byte)) (flags hiddenFlags, ok bool) {
+	return walkEntries(data, false, each)
+}
+
+func walkEntries(data []byte, sparse bool, each func(name, fixed []byte)) (flags hiddenFlags, ok bool) {
 	if len(data) < indexHeader+indexIDLength || string(data[:4]) != "DIRC" {
 		return flags, false
 	}
@@ -47,7 +83,7 @@ func walkIndex(data []byte, each func(name, fixed []byte)) (flags hiddenFlags, o
 	if version < 2 || version > 4 {
 		return flags, false
 	}
-	s := indexScanner{data: data[:len(data)-indexIDLength], at: indexHeader, version: version}
+	s := indexScanner{data: data[:len(data)-indexIDLength], at: indexHeader, version: version, sparse: sparse}
 	for range count {
 		start := s.at
 		if !s.entry(&flags) {
@@ -98,6 +134,8 @@ type indexScanner struct {
 	at      int
 	version uint32
 	name    []byte
+	// sparse is true where directories may stand for what is in them.
+	sparse bool
 }
 
 // entry reads one entry and notes it where it is hidden.
@@ -123,7 +161,9 @@ func (s *indexScanner) entry(into *hiddenFlags) bool {
 		into.assumed = append(into.assumed, string(s.name))
 	}
 	if extended&flagSkipped != 0 {
-		into.skipped = append(into.skipped, string(s.name))
+		into.skip(string(s.name))
+	} else {
+		into.running = false
 	}
 	if extended&flagIntended != 0 {
 		into.intended = append(into.intended, string(s.name))
@@ -186,7 +226,7 @@ func (s *indexScanner) complete(each func(signature string, content []byte)) boo
 		}
 		signature := string(s.data[s.at : s.at+4])
 		size := uint64(binary.BigEndian.Uint32(s.data[s.at+4:]))
-		if signature == "link" || signature == "sdir" || uint64(s.at)+8+size > uint64(len(s.data)) {
+		if signature == "link" || signature == "sdir" && !s.sparse || uint64(s.at)+8+size > uint64(len(s.data)) {
 			return false
 		}
 		each(signature, s.data[s.at+8:s.at+8+int(size)])

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/threadtree/threadtree/workspace"
 )
 
@@ -52,6 +54,10 @@ type judge struct {
 	comparer *comparer
 	v        verdict
 	against  []objection
+	// ignored are the files and directories that git ignores, or ignoredErr
+	// why they aren't known.
+	ignored    []string
+	ignoredErr error
 }
 
 // judge decides what of a workspace may be removed, or why nothing may; with
@@ -190,13 +196,22 @@ func (j *judge) clean(ctx context.Context) error {
 	if j.v.admin == "" || j.v.missing {
 		return nil
 	}
-	var err error
+	// What is ignored is needed later, and takes as long to be listed.
+	var group errgroup.Group
+	group.Go(func() error {
+		j.ignored, j.ignoredErr = j.r.ignored(ctx, j.v.admin, j.v.directory)
+		return nil
+	})
 	if j.force {
 		// A snapshot can do without what can't be found out.
 		j.v.look, j.v.lookErr = j.r.lookHard(ctx, j.v.admin, j.v.directory, statusOptions{})
+		_ = group.Wait()
 		return ctx.Err()
 	}
-	if j.v.look, err = j.r.lookAt(ctx, j.v.admin, j.v.directory, statusOptions{}); err != nil {
+	var err error
+	j.v.look, err = j.r.lookAt(ctx, j.v.admin, j.v.directory, statusOptions{})
+	_ = group.Wait()
+	if err != nil {
 		return err
 	}
 	files := slices.Clone(j.v.look.hidden)

@@ -44,7 +44,7 @@ func (j *judge) embedded(ctx context.Context) error {
 	if j.v.admin == "" || j.v.missing {
 		return nil
 	}
-	ignored, err := j.r.ignored(ctx, j.v.admin, j.v.directory)
+	ignored, err := j.ignored, j.ignoredErr
 	if err != nil {
 		if ctx.Err() == nil && j.force {
 			j.v.embedded = append(j.v.embedded, "repositories in what git ignores, which could not be listed")

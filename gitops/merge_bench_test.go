@@ -1,6 +1,7 @@
 package gitops
 
 import (
+	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -59,27 +60,37 @@ func BenchmarkMerge(b *testing.B) {
 				})
 				back()
 			}
-			b.ReportMetric(float64(merge.wall)/float64(git.wall), "merge/git")
-			b.ReportMetric(float64(preview.wall)/float64(git.wall), "preview/git")
-			b.ReportMetric(float64(merge.cpu)/float64(git.cpu), "merge/git-cpu")
-			b.ReportMetric(float64(preview.cpu)/float64(git.cpu), "preview/git-cpu")
-			b.ReportMetric(float64(preview.wall)/float64(mergeTree.wall), "preview/merge-tree")
-			b.ReportMetric(merge.wall.Seconds()*1e3/float64(b.N), "merge-ms")
-			b.ReportMetric(preview.wall.Seconds()*1e3/float64(b.N), "preview-ms")
-			b.ReportMetric(mergeTree.wall.Seconds()*1e3/float64(b.N), "merge-tree-ms")
-			b.ReportMetric(git.wall.Seconds()*1e3/float64(b.N), "git-ms")
+			b.ReportMetric(merge.wall()/git.wall(), "merge/git")
+			b.ReportMetric(preview.wall()/git.wall(), "preview/git")
+			b.ReportMetric(merge.cpu()/git.cpu(), "merge/git-cpu")
+			b.ReportMetric(preview.cpu()/git.cpu(), "preview/git-cpu")
+			b.ReportMetric(preview.wall()/mergeTree.wall(), "preview/merge-tree")
+			b.ReportMetric(merge.wall(), "merge-ms")
+			b.ReportMetric(preview.wall(), "preview-ms")
+			b.ReportMetric(mergeTree.wall(), "merge-tree-ms")
+			b.ReportMetric(git.wall(), "git-ms")
 		})
 	}
 }
 
-// spent is what something took: by the clock, and of the processors, where
-// others at work there don't matter.
-type spent struct{ wall, cpu time.Duration }
+// spent is what something took, each time: by the clock, and of the
+// processors, where others at work there don't matter.
+type spent struct{ walls, cpus []time.Duration }
 
 func (s *spent) add(do func()) {
 	before := processors()
-	s.wall += took(do)
-	s.cpu += processors() - before
+	s.walls = append(s.walls, took(do))
+	s.cpus = append(s.cpus, processors()-before)
+}
+
+func (s *spent) wall() float64 { return median(s.walls) }
+
+func (s *spent) cpu() float64 { return median(s.cpus) }
+
+// median is in milliseconds.
+func median(all []time.Duration) float64 {
+	all = slices.Sorted(slices.Values(all))
+	return float64(all[len(all)/2].Microseconds()) / 1e3
 }
 
 // processors is what this process and its children have used of them so far.

@@ -177,6 +177,19 @@ func (x *refs) committed(ctx context.Context, sha string) (time.Time, error) {
 	return time.Unix(seconds, 0), nil
 }
 
+// tree returns the id of a commit's tree.
+func (x *refs) tree(ctx context.Context, sha string) (string, error) {
+	if x.repo != nil && !x.rewritten() {
+		x.mu.Lock()
+		commit, err := x.repo.CommitObject(plumbing.NewHash(sha))
+		x.mu.Unlock()
+		if err == nil {
+			return commit.TreeHash.String(), nil
+		}
+	}
+	return x.git.line(ctx, x.command("rev-parse", "--verify", "-q", sha+"^{tree}"))
+}
+
 // maxLinear is how many commits are followed to see whether a commit merely
 // lies ahead of another.
 const maxLinear = 20

@@ -1,6 +1,7 @@
 package gitops
 
 import (
+	"bytes"
 	"context"
 	"os"
 	"path/filepath"
@@ -207,6 +208,32 @@ func (w *writing) writeIndex(ctx context.Context, state readState) error {
 	if index, ok := state.files[stateIndex]; ok {
 		return replaceFile(filepath.Join(w.admin, "index"), index)
 	}
-	_, err := w.r.git.run(ctx, w.command("read-tree", w.parts.Index+"^{tree}"))
+	if _, err := w.r.git.run(ctx, w.command("read-tree", w.parts.Index+"^{tree}")); err != nil {
+		return err
+	}
+	return w.skip(ctx, state.skipped)
+}
+
+// skip gives entries of the index the flag that they aren't on disk.
+func (w *writing) skip(ctx context.Context, runs []indexRun) error {
+	if len(runs) == 0 {
+		return nil
+	}
+	out, err := w.r.git.run(ctx, w.command("ls-files", "-z"))
+	if err != nil {
+		return err
+	}
+	var skipped []string
+	for _, path := range splitNUL(out) {
+		for len(runs) > 0 && path > runs[0].last && !runs[0].has(path) {
+			runs = runs[1:]
+		}
+		if len(runs) > 0 && runs[0].has(path) {
+			skipped = append(skipped, path)
+		}
+	}
+	cmd := w.command("update-index", "-z", "--skip-worktree", "--stdin")
+	cmd.stdin = bytes.NewReader(joinNUL(skipped))
+	_, err = w.r.git.run(ctx, cmd)
 	return err
 }

@@ -28,6 +28,9 @@ type readState struct {
 	converted []string
 	// present are files on disk that the index says aren't.
 	present []string
+	// skipped are the entries that the index says aren't on disk, where it
+	// isn't kept itself.
+	skipped []indexRun
 	// intended are files that are only announced to the index.
 	intended []string
 }
@@ -53,6 +56,10 @@ func (w *writing) readState(ctx context.Context) (readState, error) {
 		return err
 	})
 	state.modes, state.present = splitNUL(state.files[stateModes]), splitNUL(state.files[statePresent])
+	skipped := splitNUL(state.files[stateSkipped])
+	for i := 0; i+1 < len(skipped); i += 2 {
+		state.skipped = append(state.skipped, indexRun{skipped[i], skipped[i+1]})
+	}
 	_, state.converts = state.files[stateConverted]
 	state.converted = splitNUL(state.files[stateConverted])
 	if flags, ok := scanIndex(state.files[stateIndex]); ok {

@@ -48,6 +48,9 @@ type snapshotter struct {
 	index   string
 	config  []string
 	usual   map[string]fs.FileMode
+	// made are the objects that are made here. They are written at the end,
+	// all by one git.
+	made *quarantine
 }
 
 // snapshotTaken is a snapshot that was taken.
@@ -83,6 +86,9 @@ func (s *snapshotter) takeOnce(ctx context.Context, look lookedAt) (snapshotTake
 	}
 	defer func() { _ = os.RemoveAll(s.scratch) }()
 	s.index = filepath.Join(s.scratch, "index")
+	if s.made, err = s.newObjects(ctx); err != nil {
+		return snapshotTaken{}, err
+	}
 	trees, err := s.trees(ctx, look)
 	if err != nil {
 		return snapshotTaken{}, err
@@ -94,9 +100,9 @@ func (s *snapshotter) takeOnce(ctx context.Context, look lookedAt) (snapshotTake
 // trees writes what the snapshot is made of.
 func (s *snapshotter) trees(ctx context.Context, look lookedAt) (snapshotTrees, error) {
 	s.config = look.options.config
-	head := s.head + "^{tree}"
-	if s.admin == "" {
-		return snapshotTrees{work: head, index: head}, nil
+	head, err := s.headTree(ctx)
+	if err != nil || s.admin == "" {
+		return snapshotTrees{work: head, index: head}, err
 	}
 	files := s.collect(ctx, look)
 	state, err := s.stateOf(ctx, look, files)
@@ -106,8 +112,11 @@ func (s *snapshotter) trees(ctx context.Context, look lookedAt) (snapshotTrees, 
 	if s.told(look) && len(look.report.changes) == 0 && len(files) == 0 && !state.needed() && !s.exact {
 		return snapshotTrees{work: head, index: head}, nil
 	}
-	if err := copyFile(filepath.Join(s.admin, "index"), s.index); err != nil && !isAbsent(err) {
-		return snapshotTrees{}, err
+	staged := !s.told(look) || slices.ContainsFunc(look.report.changes, func(c change) bool { return c.staged || c.conflicted })
+	if staged || state.index || len(files) > 0 || s.exact {
+		if err := copyFile(filepath.Join(s.admin, "index"), s.index); err != nil && !isAbsent(err) {
+			return snapshotTrees{}, err
+		}
 	}
 	if s.exact && s.dir != "" {
 		if files, err = s.exactly(ctx, files, &state); err != nil {
@@ -121,14 +130,12 @@ func (s *snapshotter) trees(ctx context.Context, look lookedAt) (snapshotTrees, 
 		}
 	}
 	state.index = state.index || len(unmerged) > 0
+	var extra []string
 	if state.index {
 		if err := s.makeWhole(ctx); err != nil {
 			return snapshotTrees{}, err
 		}
-	}
-	extra, err := s.stateFiles(state)
-	if err != nil {
-		return snapshotTrees{}, err
+		extra = []string{s.index}
 	}
 	ids, err := s.store(ctx, files, extra)
 	if err != nil {
@@ -136,12 +143,16 @@ func (s *snapshotter) trees(ctx context.Context, look lookedAt) (snapshotTrees, 
 	}
 	var trees snapshotTrees
 	if state.needed() {
-		if trees.state, err = s.writeState(ctx, state, unmerged, extra, ids[len(files):]); err != nil {
+		index := ""
+		if state.index {
+			index = ids[len(files)]
+		}
+		if trees.state, err = s.writeState(ctx, state, unmerged, index); err != nil {
 			return snapshotTrees{}, err
 		}
 	}
 	trees.index = head
-	if !s.told(look) || slices.ContainsFunc(look.report.changes, func(c change) bool { return c.staged || c.conflicted }) {
+	if staged {
 		if trees.index, err = s.writeIndexTree(ctx, unmerged); err != nil {
 			return snapshotTrees{}, err
 		}
@@ -215,41 +226,6 @@ func (s *snapshotter) update(ctx context.Context, lines []byte) error {
 // seen to when they came into the index; a partial clone may lack some.
 func (s *snapshotter) writeTree(ctx context.Context) (string, error) {
 	return s.r.git.line(ctx, s.command("write-tree", "--missing-ok"))
-}
-
-// commits writes the commits of the snapshot and returns the one that has all.
-func (s *snapshotter) commits(ctx context.Context, trees snapshotTrees) (string, snapshotMessage, error) {
-	m := snapshotMessage{Of: s.of, Head: s.head, Tip: s.tip, Previous: s.previous}
-	var err error
-	if m.Index, err = s.commitTree(ctx, trees.index, "Index of "+m.of()+"\n", s.head); err != nil {
-		return "", m, err
-	}
-	if trees.state != "" {
-		if m.State, err = s.commitTree(ctx, trees.state, "State of "+m.of()+"\n"); err != nil {
-			return "", m, err
-		}
-	}
-	commit, err := s.commitTree(ctx, trees.work, m.String(), m.Head, m.Index, m.State, m.Tip, m.Previous)
-	return commit, m, err
-}
-
-// commitTree writes a commit. It runs no hook and signs nothing.
-func (s *snapshotter) commitTree(ctx context.Context, tree, message string, parents ...string) (string, error) {
-	cmd := s.command("commit-tree", tree)
-	seen := make(map[string]bool)
-	for _, parent := range parents {
-		if parent != "" && !seen[parent] {
-			cmd.args = append(cmd.args, "-p", parent)
-			seen[parent] = true
-		}
-	}
-	cmd.stdin = strings.NewReader(message)
-	cmd.config = append(cmd.config, "i18n.commitEncoding=UTF-8")
-	date := fmt.Sprintf("@%d +0000", s.r.now().Unix())
-	for _, who := range []string{"AUTHOR", "COMMITTER"} {
-		cmd.env = append(cmd.env, "GIT_"+who+"_NAME=threadtree", "GIT_"+who+"_EMAIL=threadtree@localhost", "GIT_"+who+"_DATE="+date)
-	}
-	return s.r.git.line(ctx, cmd)
 }
 
 // snapshotMessage is what the message of a snapshot says of its parts.

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // Modes of entries in an index, as git writes them.
@@ -32,11 +34,16 @@ type lookedAt struct {
 // lookAt looks at all that isn't committed.
 func (r *Repository) lookAt(ctx context.Context, admin, dir string, o statusOptions) (lookedAt, error) {
 	look := lookedAt{options: o}
-	var err error
-	if look.report, err = r.statusWith(ctx, admin, dir, "all", o); err != nil {
-		return look, err
-	}
-	look.hidden, err = r.hiddenEdits(ctx, admin, dir)
+	group, both := errgroup.WithContext(ctx)
+	group.Go(func() (err error) {
+		look.report, err = r.statusWith(both, admin, dir, "all", o)
+		return err
+	})
+	group.Go(func() (err error) {
+		look.hidden, err = r.hiddenEdits(both, admin, dir)
+		return err
+	})
+	err := group.Wait()
 	return look, err
 }
 

@@ -22,6 +22,9 @@ const (
 	// statePresent names files that are on disk although the index has a flag
 	// that they aren't.
 	statePresent = "present"
+	// stateSkipped has the first and the last of the files that follow each
+	// other in the index and have a flag that they aren't on disk.
+	stateSkipped = "skipped"
 	// stateConverted names the files that git converts when it writes them.
 	stateConverted = "converted"
 	// The others are files of the entry of the same name.
@@ -40,6 +43,9 @@ type snapshotState struct {
 	modes []string
 	// present are files that the index says aren't on disk.
 	present []string
+	// skipped are the entries of the index that a sparse checkout leaves out,
+	// where the index isn't kept.
+	skipped []indexRun
 	// converts is true where git may convert files when it writes them, and
 	// converted are then those that it would write as they are on disk; all
 	// others are on disk as they are stored.
@@ -50,7 +56,7 @@ type snapshotState struct {
 }
 
 func (s snapshotState) needed() bool {
-	return s.index || s.converts || len(s.modes) > 0 || len(s.sources) > 0
+	return s.index || s.converts || len(s.modes) > 0 || len(s.sources) > 0 || len(s.skipped) > 0
 }
 
 // stateOf finds out what has to be kept besides the trees.
@@ -61,13 +67,15 @@ func (s *snapshotter) stateOf(ctx context.Context, look lookedAt, files []snapsh
 		return state, err
 	}
 	if err == nil {
-		flags, ok := scanIndex(data)
-		if !ok {
+		flags, ok := scanSparse(data)
+		if !ok || s.dir != "" && outside(s.dir, flags.skipped) {
+			ok = false
 			if flags, err = s.r.hiddenFlags(ctx, s.admin, s.workDir()); err != nil {
 				return state, err
 			}
 		}
-		state.index = !ok || len(flags.assumed)+len(flags.skipped)+len(flags.intended) > 0
+		state.index = !ok || len(flags.assumed)+len(flags.intended) > 0
+		state.skipped = flags.runs
 		if s.dir != "" {
 			state.present = present(s.dir, flags.skipped)
 		}
@@ -93,31 +101,31 @@ func (s *snapshotter) makeWhole(ctx context.Context) error {
 	return err
 }
 
-// stateFiles returns the files to store for the state, each named as it will
-// be called.
-func (s *snapshotter) stateFiles(state snapshotState) ([]string, error) {
-	var paths []string
+// stateFiles returns the contents to keep for the state by name, but for the
+// index.
+func (s *snapshotter) stateFiles(state snapshotState) (map[string][]byte, error) {
+	files := make(map[string][]byte)
 	for name, path := range state.sources {
-		to := filepath.Join(s.scratch, name)
-		if err := copyFile(path, to); err != nil {
+		content, err := os.ReadFile(path)
+		if err != nil {
 			return nil, err
 		}
-		paths = append(paths, to)
+		files[name] = content
 	}
-	if state.index {
-		paths = append(paths, s.index)
-	}
-	for name, lines := range map[string][]string{stateModes: state.modes, statePresent: state.present, stateConverted: state.converted} {
-		if len(lines) == 0 && (name != stateConverted || !state.converts) {
-			continue
+	var skipped []string
+	if !state.index {
+		for _, run := range state.skipped {
+			skipped = append(skipped, run.first, run.last)
 		}
-		path := filepath.Join(s.scratch, name)
-		if err := os.WriteFile(path, joinNUL(lines), 0o600); err != nil {
-			return nil, err
-		}
-		paths = append(paths, path)
 	}
-	return paths, nil
+	for name, lines := range map[string][]string{
+		stateModes: state.modes, statePresent: state.present, stateSkipped: skipped, stateConverted: state.converted,
+	} {
+		if len(lines) > 0 || name == stateConverted && state.converts {
+			files[name] = joinNUL(lines)
+		}
+	}
+	return files, nil
 }
 
 // joinNUL ends each line with a NUL.
@@ -158,34 +166,59 @@ func (s *snapshotter) stages(ctx context.Context, which string) ([]indexStage, e
 	return all, nil
 }
 
-// writeState writes the tree of the state. files have been stored as ids.
-func (s *snapshotter) writeState(ctx context.Context, state snapshotState, unmerged []indexStage, files, ids []string) (string, error) {
-	var lines strings.Builder
-	for i, path := range files {
-		fmt.Fprintf(&lines, "%s blob %s\t%s\x00", entryFile, ids[i], filepath.Base(path))
+// writeState makes the tree of the state. index is the object of the index,
+// "" where that isn't kept.
+func (s *snapshotter) writeState(ctx context.Context, state snapshotState, unmerged []indexStage, index string) (string, error) {
+	files, err := s.stateFiles(state)
+	if err != nil {
+		return "", err
 	}
-	if state.index {
-		resolved, err := s.stages(ctx, "--resolve-undo")
+	var entries []treeEntry
+	add := func(mode, id, name string) error {
+		raw, err := unhex(id)
+		entries = append(entries, treeEntry{mode: mode, name: name, id: raw})
+		return err
+	}
+	for name, content := range files {
+		if err := add(modeFile, s.made.put("blob", content), name); err != nil {
+			return "", err
+		}
+	}
+	if index != "" {
+		objects, err := s.stateObjects(ctx, unmerged)
+		if err == nil {
+			err = add(modeFile, index, stateIndex)
+		}
+		if err == nil && objects != "" {
+			err = add(modeTree, objects, stateObjects)
+		}
 		if err != nil {
 			return "", err
 		}
-		var objects strings.Builder
-		seen := make(map[string]bool)
-		for _, e := range append(resolved, unmerged...) {
-			if e.mode != entryGitlink && !seen[e.id] {
-				fmt.Fprintf(&objects, "%s blob %s\t%s\x00", entryFile, e.id, e.id)
-				seen[e.id] = true
-			}
-		}
-		if objects.Len() > 0 {
-			tree, err := s.makeTree(ctx, objects.String())
-			if err != nil {
-				return "", err
-			}
-			fmt.Fprintf(&lines, "040000 tree %s\t%s\x00", tree, stateObjects)
+	}
+	slices.SortFunc(entries, compareEntries)
+	return s.made.put("tree", formatTree(entries)), nil
+}
+
+// stateObjects writes a tree of the objects that only the index needs, and
+// returns "" where there are none.
+func (s *snapshotter) stateObjects(ctx context.Context, unmerged []indexStage) (string, error) {
+	resolved, err := s.stages(ctx, "--resolve-undo")
+	if err != nil {
+		return "", err
+	}
+	var objects strings.Builder
+	seen := make(map[string]bool)
+	for _, e := range append(resolved, unmerged...) {
+		if e.mode != entryGitlink && !seen[e.id] {
+			fmt.Fprintf(&objects, "%s blob %s\t%s\x00", entryFile, e.id, e.id)
+			seen[e.id] = true
 		}
 	}
-	return s.makeTree(ctx, lines.String())
+	if objects.Len() == 0 {
+		return "", nil
+	}
+	return s.makeTree(ctx, objects.String())
 }
 
 func (s *snapshotter) makeTree(ctx context.Context, lines string) (string, error) {

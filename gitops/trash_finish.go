@@ -192,7 +192,7 @@ func (t *trashing) dropBranch(ctx context.Context) error {
 	bounded, cancel := context.WithTimeout(ctx, trashHookTimeout)
 	defer cancel()
 	kept := false
-	err := t.r.deleteBranch(bounded, t.p, j.Own, j.OwnTip, func(format string, args ...any) {
+	err := t.r.deleteBranchBy(bounded, t.p, t.set, j.Own, j.OwnTip, func(format string, args ...any) {
 		kept = true
 		t.leave(format, args...)
 	})
