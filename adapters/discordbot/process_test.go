@@ -208,6 +208,33 @@ func (s *scene) settled(thread snowflake.ID) {
 	}
 }
 
+// killedWhile kills the bot's process where it waits for a change of refs that
+// begin with a prefix, starts it again, and returns the answer to what it was
+// asked for.
+func (s *scene) killedWhile(server *discordtest.Server, refs string, ask func() *discordtest.Interaction) discordtest.Answer {
+	s.t.Helper()
+	at, open := filepath.Join(s.root, "changing"), filepath.Join(s.root, "go-on")
+	s.hook("reference-transaction", `[ "$1" = prepared ] && grep -q " `+refs+`" || exit 0; echo > "`+at+
+		`"; n=0; while [ ! -e "`+open+`" ] && [ $n -lt 3000 ]; do n=$((n+1)); sleep 0.02; done`)
+	kill := s.process(server)
+	in := ask()
+	s.until("it is at it", func() bool { _, err := os.Stat(at); return err == nil })
+	kill()
+	if err := os.WriteFile(open, nil, 0o644); err != nil {
+		s.t.Fatal(err)
+	}
+	s.process(server)
+	a, err := in.WaitFinal(s.limit)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.until("it is forgotten", func() bool {
+		notes, err := s.store.ListNotes(s.limit, notesAsked)
+		return err == nil && len(notes) == 0
+	})
+	return a
+}
+
 // TestProcessKilledWhileItMerges kills it while the target moves.
 func TestProcessKilledWhileItMerges(t *testing.T) {
 	t.Parallel()
@@ -219,23 +246,117 @@ func TestProcessKilledWhileItMerges(t *testing.T) {
 		s.commit(s.dir, "other", "other\n")
 	})
 	before := s.git(s.dir, "rev-parse", "main")
-	at, open := filepath.Join(s.root, "merging"), filepath.Join(s.root, "go-on")
-	s.hook("reference-transaction", `[ "$1" = prepared ] && grep -q refs/heads/main || exit 0; echo > "`+at+
-		`"; n=0; while [ ! -e "`+open+`" ] && [ $n -lt 3000 ]; do n=$((n+1)); sleep 0.02; done`)
-	kill := s.process(server)
-	merge := s.Command(s.boss, thread.ID, "merge-worktree", nil)
-	s.until("it merges", func() bool { _, err := os.Stat(at); return err == nil })
-	kill()
-	if err := os.WriteFile(open, nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	s.process(server)
-	a, err := merge.WaitFinal(s.limit)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := s.killedWhile(server, "refs/heads/main", func() *discordtest.Interaction {
+		return s.Command(s.boss, thread.ID, "merge-worktree", nil)
+	})
 	merged := s.git(s.dir, "rev-parse", "main") != before
 	if text := a.Message.Text(); !strings.Contains(text, "was restarted") || merged == strings.Contains(text, "is not done") {
 		t.Errorf("merged: %t, and it says:\n%s", merged, text)
+	}
+}
+
+// TestProcessKilledWhileItContinues kills it at the button that goes on with a
+// merge.
+func TestProcessKilledWhileItContinues(t *testing.T) {
+	t.Parallel()
+	var conflict discordtest.Message
+	s, server := served(t, func(s *scene) {
+		thread, w := s.made(s.boss, s.channel, map[string]any{"name": "one"})
+		s.commit(w.Directory, "readme", "theirs\n")
+		s.commit(s.dir, "readme", "ours\n")
+		conflict = s.run(s.boss, thread.ID, "merge-worktree", nil).Message
+		s.agent.turn = func(ctx, string, string, teller) error {
+			if err := os.WriteFile(filepath.Join(w.Directory, "readme"), []byte("both\n"), 0o644); err != nil {
+				return err
+			}
+			s.git(w.Directory, "add", "readme")
+			return nil
+		}
+		s.press(s.boss, conflict, "Ask the agent")
+		conflict = s.says(thread.ID, "The agent is done")
+	})
+	before := s.git(s.dir, "rev-parse", "main")
+	button := labelled(t, conflict, "Continue merge")
+	a := s.killedWhile(server, "refs/heads/main", func() *discordtest.Interaction { return s.Press(s.boss, conflict, button) })
+	merged := s.git(s.dir, "rev-parse", "main") != before
+	if text := a.Message.Text(); !strings.Contains(text, "was restarted") || merged != strings.Contains(text, "has all of") {
+		t.Errorf("merged: %t, and it says:\n%s", merged, text)
+	}
+}
+
+// TestProcessKilledWhileItDeletes kills it at the Delete and at the Undo of a
+// list: the list tells how it ended, and the other of the two is offered.
+func TestProcessKilledWhileItDeletes(t *testing.T) {
+	t.Parallel()
+	for _, label := range []string{"Delete", "Undo"} {
+		t.Run(label, func(t *testing.T) {
+			t.Parallel()
+			var thread discordtest.Channel
+			var list discordtest.Message
+			s, server := served(t, func(s *scene) {
+				thread, _ = s.made(s.boss, s.channel, map[string]any{"name": "one"})
+				list = s.run(s.boss, s.channel, "worktrees", nil).Message
+				if label == "Undo" {
+					list = s.press(s.boss, list, "Delete").Message
+				}
+			})
+			button := labelled(t, list, label)
+			a := s.killedWhile(server, "refs/", func() *discordtest.Interaction { return s.Press(s.boss, list, button) })
+			_, err := s.manager.Get(s.limit, thread.ID.String())
+			there := err == nil
+			wants(t, a.Message, "was restarted")
+			if now, _ := s.Message(s.channel, list.ID); now.ID != a.Message.ID {
+				t.Errorf("another message tells it: %+v", now)
+			}
+			text := a.Message.Text()
+			if strings.Contains(text, "**one**") != there || !there && !strings.Contains(text, "Deleted one") && !strings.Contains(text, "is not back yet") {
+				t.Errorf("there: %t, and it says:\n%s", there, text)
+			}
+			next := "Undo"
+			if there {
+				next = "Delete"
+			}
+			labelled(t, a.Message, next)
+		})
+	}
+}
+
+// TestProcessKilledBeforeItMakesTheThread kills it between question and thread,
+// and, after too long, where the answer can't be filled in any more.
+func TestProcessKilledBeforeItMakesTheThread(t *testing.T) {
+	t.Parallel()
+	for name, late := range map[string]bool{"in time": false, "too late": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, server := served(t, func(*scene) {})
+			gate := make(chan struct{})
+			stop := s.Fail(discordtest.Failure{Method: "POST", Path: "/channels/{id}/messages", Hold: gate})
+			kill := s.process(server)
+			in := s.Command(s.boss, s.channel, "new-worktree", map[string]any{"name": "one"})
+			s.until("it is noted", func() bool {
+				notes, err := s.store.ListNotes(s.limit, notesAsked)
+				return err == nil && len(notes) == 1
+			})
+			kill()
+			stop()
+			if late {
+				s.Fail(discordtest.Failure{Method: "PATCH", Path: "/webhooks/{app}/{token}/messages/{id}", Status: 401, Code: 50027})
+			}
+			s.process(server)
+			var text string
+			if late {
+				text = s.says(s.channel, "was restarted").Text()
+			} else {
+				a, err := in.WaitFinal(s.limit)
+				if err != nil {
+					t.Fatal(err)
+				}
+				text = a.Message.Text()
+			}
+			if !strings.Contains(text, "No thread and no workspace was made") || len(s.Threads(s.channel)) > 0 {
+				t.Errorf("%s", text)
+			}
+			s.allow(10003)
+		})
 	}
 }
