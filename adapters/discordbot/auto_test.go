@@ -209,22 +209,6 @@ func TestAnnouncementAndPrivateThreads(t *testing.T) {
 	}
 }
 
-func TestDeletedThreadKeepsItsWorkspace(t *testing.T) {
-	t.Parallel()
-	s := newScene(t, nil)
-	thread, w := s.made(s.boss, s.channel, map[string]any{"name": "one"})
-	other, _ := s.made(s.boss, s.channel, map[string]any{"name": "two"})
-	s.DeleteChannel(thread.ID)
-	s.Archive(other.ID, true)
-	s.idle()
-	if _, err := os.Stat(w.Directory); err != nil {
-		t.Error(err)
-	}
-	list := s.run(s.boss, s.channel, "worktrees", nil)
-	wants(t, list.Message, "**one**", "**two**")
-	labelled(t, list.Message, "Delete")
-}
-
 func TestDeletedWhileItIsMade(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, nil)
@@ -239,6 +223,7 @@ func TestDeletedWhileItIsMade(t *testing.T) {
 	if w, err := s.manager.Get(t.Context(), thread.ID.String()); err != nil || w.Status != workspace.StatusReady {
 		t.Errorf("%+v, %v", w, err)
 	}
+	s.wantStands(map[string]workspace.ThreadState{"gone": workspace.ThreadDeleted})
 	s.allow(10003)
 	for _, namespace := range []string{notesStatus, notesQueue} {
 		if notes, err := s.store.ListNotes(t.Context(), namespace); err != nil || len(notes) > 0 {

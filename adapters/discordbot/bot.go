@@ -75,6 +75,12 @@ type Bot struct {
 	pressed map[string]bool
 	// rights are what was last found out of who may do what, by thread.
 	rights map[snowflake.ID]rights
+	// stands is how threads stand of which something was heard that isn't noted
+	// yet, and standing is true while somebody is at it.
+	stands   map[snowflake.ID]workspace.ThreadState
+	standing bool
+	// dropped is when old notes were dropped.
+	dropped time.Time
 	// lists are the lists at which somebody is, by their keys.
 	lists map[string]*listLock
 }
@@ -101,7 +107,10 @@ func New(cfg Config) (*Bot, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	b := &Bot{cfg: cfg, lanes: make(map[snowflake.ID]*lane), pressed: make(map[string]bool), rights: make(map[snowflake.ID]rights), lists: make(map[string]*listLock), drained: make(chan struct{})}
+	b := &Bot{
+		cfg: cfg, drained: make(chan struct{}), lanes: make(map[snowflake.ID]*lane), pressed: make(map[string]bool),
+		rights: make(map[snowflake.ID]rights), stands: make(map[snowflake.ID]workspace.ThreadState), lists: make(map[string]*listLock),
+	}
 	b.ctx, b.cancel = context.WithCancel(context.Background())
 	return b, nil
 }
@@ -126,7 +135,11 @@ func (b *Bot) Start(ctx context.Context, client *bot.Client) error {
 	b.mu.Lock()
 	b.rest, b.self = client.Rest, client.ApplicationID
 	b.mu.Unlock()
-	return errors.Join(b.dropStarted(ctx), b.resumeStatus(ctx), b.resumeAsked(ctx), b.resumeQueues(ctx))
+	said, err := b.lastSaid(ctx)
+	err = errors.Join(err, b.dropStarted(ctx), b.resumeStatus(ctx), b.resumeAsked(ctx), b.resumeQueues(ctx))
+	b.spawn("look at the threads", func(ctx context.Context) { b.lookAtThreads(ctx, said) })
+	b.dropOldDaily()
+	return err
 }
 
 // api is the way to Discord.

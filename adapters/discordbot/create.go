@@ -7,6 +7,7 @@ import (
 
 	"github.com/disgoorg/disgo/discord"
 	"github.com/disgoorg/disgo/handler"
+	"github.com/disgoorg/disgo/rest"
 	"github.com/disgoorg/snowflake/v2"
 
 	"github.com/threadtree/threadtree/workspace"
@@ -93,7 +94,11 @@ func (b *Bot) create(ctx context.Context, thread string, n statusNote) {
 // finishCreate shows what became of a create. What waits for the workspace
 // doesn't wait for that.
 func (b *Bot) finishCreate(ctx context.Context, s *status, thread string, n statusNote, w workspace.Workspace, err error) {
-	link := b.link(b.guildOf(ctx, n.Channel))
+	at, lookErr := b.threadOf(ctx, n.Channel)
+	if rest.IsJSONErrorCode(lookErr, rest.JSONErrorCodeUnknownChannel) {
+		b.threadIs(n.Channel, workspace.ThreadDeleted)
+	}
+	link := b.link(at.GuildID())
 	if err != nil {
 		b.told(ctx, "make a workspace", err)
 		text := renderError(err, link)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/disgoorg/disgo/bot"
@@ -21,96 +20,117 @@ func (b *Bot) onEvent(event bot.Event) {
 	switch e := event.(type) {
 	case *events.GuildMessageCreate:
 		b.remember(e.Client())
-		if e.Message.Author.Bot || e.Message.Author.System || !spoken(e.Message) {
-			return
+		if !e.Message.Author.Bot && !e.Message.Author.System && spoken(e.Message) {
+			b.arrived(e.Message)
 		}
-		b.arrived(e.Message)
+	case *events.GuildMessageDelete:
+		b.spawn("take back a message", func(ctx context.Context) { b.takeBack(ctx, e.ChannelID, e.MessageID) })
+	case *events.ThreadUpdate:
+		if e.Thread.ThreadMetadata.Archived {
+			b.threadIs(e.ThreadID, workspace.ThreadArchived)
+		} else {
+			b.threadIs(e.ThreadID, workspace.ThreadOpen)
+		}
 	case *events.ThreadDelete:
-		// The workspace stays, and is offered when space is cleared.
-		b.spawn("forget a thread", func(ctx context.Context) {
-			b.forgetStatus(ctx, e.ThreadID.String())
-			err := changeNote(ctx, b, notesQueue, e.ThreadID.String(), func(*queueNote) bool { return false })
-			b.failed(ctx, "forget messages that wait", err)
-		})
+		b.threadIs(e.ThreadID, workspace.ThreadDeleted)
+	case *events.GuildChannelDelete:
+		// Its threads went with it, without a word of theirs.
+		b.remember(e.Client())
+		b.spawn("look at the threads of a channel", func(ctx context.Context) { b.channelGone(ctx, e.ChannelID) })
 	}
 }
 
 // spoken reports whether a message is something that a person has said.
 func spoken(m discord.Message) bool {
-	return (m.Type == discord.MessageTypeDefault || m.Type == discord.MessageTypeReply) && strings.TrimSpace(m.Content) != ""
+	return (m.Type == discord.MessageTypeDefault || m.Type == discord.MessageTypeReply) && saidIn(m) != ""
 }
 
 // takeIn takes a message in: for the agent where the thread has a workspace,
 // after a workspace was begun where the thread is a new one of a channel whose
-// threads get theirs.
-func (b *Bot) takeIn(ctx context.Context, channel snowflake.ID, m discord.Message) {
-	thread := channel.String()
-	w, err := b.cfg.Manager.Get(ctx, thread)
+// threads get theirs. It may be called again after an error.
+func (b *Bot) takeIn(ctx context.Context, m discord.Message) error {
+	channel := m.ChannelID
+	w, err := b.cfg.Manager.Get(ctx, channel.String())
 	switch {
 	case err == nil:
-		b.forAgent(ctx, channel, m, w)
-		return
+		return b.forAgent(ctx, m, w)
 	case !errors.Is(err, workspace.ErrNotFound):
-		b.failed(ctx, "look up a workspace", err)
-		return
+		return err
 	case errors.Is(err, workspace.ErrDeleted):
 		if b.cfg.Agent != nil {
 			_, err := b.send(ctx, channel, quiet(renderError(err, nil)))
 			b.failed(ctx, "say that there is no workspace", err)
 		}
-		return
-	case b.settling(ctx, channel):
-		b.note(ctx, channel, m)
-		return
+		return nil
+	}
+	if settling, err := b.settling(ctx, channel); err != nil {
+		return err
+	} else if settling {
+		return b.note(ctx, m)
 	}
 	// It may have become ready between the two looks.
-	if w, err := b.cfg.Manager.Get(ctx, thread); err == nil {
-		b.forAgent(ctx, channel, m, w)
-		return
+	if w, err := b.cfg.Manager.Get(ctx, channel.String()); err == nil {
+		return b.forAgent(ctx, m, w)
 	}
-	if b.inFolder(ctx, channel) {
-		b.note(ctx, channel, m)
-		return
+	if in, err := b.inFolder(ctx, channel); err != nil {
+		return err
+	} else if in {
+		return b.note(ctx, m)
 	}
-	b.begun(ctx, channel, m)
+	return b.maybeBegin(ctx, m)
 }
 
 // forAgent hands a message on to the agent, or says why it isn't.
-func (b *Bot) forAgent(ctx context.Context, channel snowflake.ID, m discord.Message, w workspace.Workspace) {
+func (b *Bot) forAgent(ctx context.Context, m discord.Message, w workspace.Workspace) error {
 	if b.cfg.Agent == nil {
-		return
+		return nil
 	}
-	if w.Status == workspace.StatusError && !b.settling(ctx, channel) {
-		_, err := b.cfg.Manager.Resolve(ctx, w.ThreadID, "")
+	if w.Status == workspace.StatusError {
+		settling, err := b.settling(ctx, m.ChannelID)
 		if err != nil {
-			_, err = b.send(ctx, channel, quiet(renderError(err, nil)))
+			return err
+		}
+		if _, err := b.cfg.Manager.Resolve(ctx, w.ThreadID, ""); err != nil && !settling {
+			_, err = b.send(ctx, m.ChannelID, quiet(renderError(err, nil)))
 			b.failed(ctx, "say that there is no workspace", err)
-			return
+			return nil
 		}
 	}
-	b.note(ctx, channel, m)
+	return b.note(ctx, m)
 }
-
-// lost is the reaction on a message that should have been handed on, and
-// can't be.
-const lost = "❌"
 
 // note has a message wait for its turn, if who wrote it may talk to the agent.
-func (b *Bot) note(ctx context.Context, channel snowflake.ID, m discord.Message) {
+// One that has to wait is marked.
+func (b *Bot) note(ctx context.Context, m discord.Message) error {
 	if b.cfg.Agent == nil {
-		return
+		return nil
 	}
-	if !b.mayIn(ctx, channel, m, ActionTalk) {
+	channel := m.ChannelID
+	may, err := b.mayIn(ctx, channel, m, ActionTalk)
+	if err != nil {
+		return err
+	}
+	if !may {
 		b.refuseTalk(ctx, channel, m)
-		return
+		return nil
 	}
-	if err := b.enqueue(ctx, channel, queued{ID: m.ID, Text: m.Content}); err != nil {
-		b.failed(ctx, "note a message", err)
-		b.react(ctx, channel, m.ID, lost)
-		return
+	settling, err := b.settling(ctx, channel)
+	if err != nil {
+		return err
+	}
+	q := queued{ID: m.ID, Text: saidIn(m), Waits: settling || b.isBusy(channel) || b.isClosing()}
+	if err := b.enqueue(ctx, channel, q); err != nil {
+		return err
+	}
+	if q.Waits {
+		b.react(ctx, channel, m.ID, waits)
 	}
 	b.kick(channel)
+	return nil
 }
+
+// errNoThread is returned for a channel that is no thread.
+var errNoThread = errors.New("it is no thread")
 
 // threadOf asks Discord about a thread.
 func (b *Bot) threadOf(ctx context.Context, id snowflake.ID) (discord.GuildThread, error) {
@@ -122,7 +142,7 @@ func (b *Bot) threadOf(ctx context.Context, id snowflake.ID) (discord.GuildThrea
 	}
 	thread, ok := channel.(discord.GuildThread)
 	if !ok {
-		return discord.GuildThread{}, fmt.Errorf("%s is no thread", id)
+		return discord.GuildThread{}, fmt.Errorf("%s: %w", id, errNoThread)
 	}
 	return thread, nil
 }
@@ -136,54 +156,67 @@ func (b *Bot) guildOf(ctx context.Context, id snowflake.ID) snowflake.ID {
 	return thread.GuildID()
 }
 
-// begun makes a workspace for a thread that has just been begun, where its
+// maybeBegin makes a workspace for a thread that has just been begun, where its
 // channel says that each gets one.
-func (b *Bot) begun(ctx context.Context, id snowflake.ID, m discord.Message) {
-	if !b.mayBegin(ctx, id) {
-		return
-	}
-	thread, err := b.threadOf(ctx, id)
-	if err != nil || thread.ParentID() == nil || thread.OwnerID == b.self || !isNew(thread, m) {
-		return
-	}
-	channel, err := b.cfg.Store.Channel(ctx, thread.ParentID().String())
-	if err != nil || !channel.Automatic || channel.Directory == "" {
-		return
-	}
-	if !b.mayIn(ctx, id, m, ActionCreate) {
-		b.refuseTalk(ctx, id, m)
-		return
-	}
-	if b.isFolder(ctx, channel.Directory) {
-		b.worksInFolder(ctx, id, channel.Directory)
-		b.note(ctx, id, m)
-		return
-	}
-	n := statusNote{Channel: id, Create: creation{Project: channel.Directory, Title: b.plainTitle(thread.Name())}}
-	if err := b.putStatus(ctx, id.String(), n); err != nil {
-		b.failed(ctx, "note a status message", err)
-		return
-	}
-	b.note(ctx, id, m)
-	b.spawn("make a workspace", func(ctx context.Context) { b.create(ctx, id.String(), n) })
-}
-
-// mayBegin reports whether there is any use in asking Discord about a channel:
-// not where no channel gives out workspaces, nor for those channels themselves.
-func (b *Bot) mayBegin(ctx context.Context, id snowflake.ID) bool {
+func (b *Bot) maybeBegin(ctx context.Context, m discord.Message) error {
+	id := m.ChannelID
 	channels, err := b.cfg.Store.ListChannels(ctx, "")
 	if err != nil {
-		b.failed(ctx, "look up the channels", err)
-		return false
+		return err
 	}
-	automatic := false
+	automatic := make(map[string]string)
 	for _, c := range channels {
 		if c.ID == id.String() {
-			return false
+			return nil // it is no thread
 		}
-		automatic = automatic || c.Automatic
+		if c.Automatic && c.Directory != "" {
+			automatic[c.ID] = c.Directory
+		}
 	}
-	return automatic
+	// Where no channel gives out workspaces there is no use in asking Discord.
+	if len(automatic) == 0 {
+		return nil
+	}
+	thread, err := b.threadOf(ctx, id)
+	switch {
+	case isGone(err), errors.Is(err, errNoThread):
+		return nil
+	case err != nil:
+		return err
+	case thread.ParentID() == nil || thread.OwnerID == b.self || !isNew(thread, m):
+		return nil
+	}
+	directory, ok := automatic[thread.ParentID().String()]
+	if !ok {
+		return nil
+	}
+	may, err := b.mayIn(ctx, id, m, ActionCreate)
+	if err != nil {
+		return err
+	}
+	if !may {
+		b.refuseTalk(ctx, id, m)
+		return nil
+	}
+	return b.beginThread(ctx, thread, directory, m)
+}
+
+// beginThread has a thread work in a folder that is no repository, or makes its
+// workspace.
+func (b *Bot) beginThread(ctx context.Context, thread discord.GuildThread, directory string, m discord.Message) error {
+	id := m.ChannelID
+	if b.isFolder(ctx, directory) {
+		b.worksInFolder(ctx, id, directory)
+		return b.note(ctx, m)
+	}
+	n := statusNote{Channel: id, Create: creation{Project: directory, Title: b.plainTitle(thread.Name())}}
+	if err := b.putStatus(ctx, id.String(), n); err != nil {
+		return err
+	}
+	err := b.note(ctx, m)
+	// Where the bot closes, the next run makes it.
+	b.spawn("make a workspace", func(ctx context.Context) { b.create(ctx, id.String(), n) })
+	return err
 }
 
 // What is a new thread: one that has few messages, or that was begun not long
@@ -207,22 +240,22 @@ type toldNote struct {
 
 // inFolder reports whether a thread works in a folder that is no repository.
 // Where it did, and its channel works on something else by now, it is said once.
-func (b *Bot) inFolder(ctx context.Context, id snowflake.ID) bool {
+func (b *Bot) inFolder(ctx context.Context, id snowflake.ID) (bool, error) {
 	var n toldNote
 	_, found, err := b.readNote(ctx, notesTold, id.String(), &n)
 	if err != nil || !found || n.Folder == "" {
-		b.failed(ctx, "look whether a thread works in a folder", err)
-		return false
+		return false, err
 	}
 	if b.folderOf(ctx, id) == n.Folder && b.isFolder(ctx, n.Folder) {
-		return true
+		return true, nil
 	}
-	if ctx.Err() == nil {
-		b.workIn(ctx, id, "")
-		_, err = b.send(ctx, id, quiet(b.text(TextFolderChanged)))
-		b.failed(ctx, "say that a thread has no folder", err)
+	if err := ctx.Err(); err != nil {
+		return false, err
 	}
-	return false
+	b.workIn(ctx, id, "")
+	_, err = b.send(ctx, id, quiet(b.text(TextFolderChanged)))
+	b.failed(ctx, "say that a thread has no folder", err)
+	return false, nil
 }
 
 // isFolder reports whether a directory is one that is no repository.

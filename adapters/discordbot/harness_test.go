@@ -80,6 +80,7 @@ func newScene(t testing.TB, change func(s *scene, cfg *Config)) *scene {
 	t.Cleanup(func() { s.store.Close() })
 	s.project(s.channel, s.dir, false)
 	s.start(change)
+	s.idle()
 	t.Cleanup(func() {
 		for _, v := range s.Violations() {
 			if slices.Contains(s.allowed, v.Code) {

@@ -110,6 +110,7 @@ func (b *Bot) noteList(ctx context.Context, r *reply, v *listView) {
 		return true
 	})
 	b.failed(ctx, "note a list", err)
+	b.dropOldDaily()
 	if v.MayDelete {
 		v.Undo = noted.Undo
 	}

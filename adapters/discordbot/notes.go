@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/threadtree/threadtree/workspace"
 )
@@ -17,6 +18,48 @@ const (
 	notesTold   = "discord/told"
 	notesAsked  = "discord/asked"
 )
+
+// How long notes are kept that nothing waits for: of a person's list, of the
+// last messages of a thread, and of what was asked.
+const (
+	listFor  = 30 * 24 * time.Hour
+	queueFor = 90 * 24 * time.Hour
+	askedFor = 7 * 24 * time.Hour
+)
+
+// dropOldDaily has dropOld run in the background, where it is a day ago.
+func (b *Bot) dropOldDaily() {
+	b.mu.Lock()
+	now := b.cfg.Now()
+	due := now.Sub(b.dropped) >= 24*time.Hour
+	if due {
+		b.dropped = now
+	}
+	b.mu.Unlock()
+	if due {
+		b.spawn("drop old notes", b.dropOld)
+	}
+}
+
+// dropOld forgets notes that nothing waits for any more.
+func (b *Bot) dropOld(ctx context.Context) {
+	for namespace, keep := range map[string]time.Duration{notesList: listFor, notesQueue: queueFor, notesAsked: askedFor} {
+		notes, err := b.cfg.Store.ListNotes(ctx, namespace)
+		b.failed(ctx, "look for old notes", err)
+		for _, note := range notes {
+			if b.cfg.Now().Sub(note.UpdatedAt) < keep {
+				continue
+			}
+			var n queueNote
+			if namespace == notesQueue && (json.Unmarshal(note.Value, &n) != nil || len(n.Messages) > 0) {
+				continue
+			}
+			if err := b.cfg.Store.DeleteNote(ctx, namespace, note.Key, note.Version); !errors.Is(err, workspace.ErrStale) {
+				b.failed(ctx, "drop an old note", err)
+			}
+		}
+	}
+}
 
 // noteTries bounds how often a change is tried where others change the same
 // note.

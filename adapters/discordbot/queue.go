@@ -3,6 +3,7 @@ package discordbot
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 
@@ -13,6 +14,8 @@ import (
 type queued struct {
 	ID   snowflake.ID `json:"id"`
 	Text string       `json:"text"`
+	// Waits is true where a reaction shows that it waits.
+	Waits bool `json:"waits,omitempty"`
 	// Started is true once it was handed on: after a restart it isn't again,
 	// since the agent may have done half of it.
 	Started bool `json:"started,omitempty"`
@@ -20,43 +23,63 @@ type queued struct {
 
 // queueNote are the messages of a thread, in the order in which they were sent.
 type queueNote struct {
-	Messages []queued `json:"messages"`
+	Messages []queued `json:"messages,omitempty"`
+	// Taken are the last ones that were taken in, so that none is twice, and
+	// that what was said after them is found again.
+	Taken []snowflake.ID `json:"taken,omitempty"`
 }
 
-// enqueue notes a message.
+// mostTaken is how many of the last messages are known.
+const mostTaken = 50
+
+// keep reports whether there is anything to remember.
+func (n *queueNote) keep() bool { return len(n.Messages) > 0 || len(n.Taken) > 0 }
+
+// enqueue notes a message, once.
 func (b *Bot) enqueue(ctx context.Context, thread snowflake.ID, m queued) error {
 	return changeNote(ctx, b, notesQueue, thread.String(), func(n *queueNote) bool {
-		if slices.ContainsFunc(n.Messages, func(q queued) bool { return q.ID == m.ID }) {
+		if slices.Contains(n.Taken, m.ID) {
 			return true
 		}
 		n.Messages = append(n.Messages, m)
 		slices.SortStableFunc(n.Messages, func(a, b queued) int { return cmp.Compare(a.ID, b.ID) })
+		n.Taken = append(n.Taken, m.ID)
+		n.Taken = n.Taken[max(0, len(n.Taken)-mostTaken):]
 		return true
 	})
 }
 
 // startNext notes that the next message is handed on, and returns it.
-func (b *Bot) startNext(ctx context.Context, thread snowflake.ID) (next queued, ok bool) {
-	err := changeNote(ctx, b, notesQueue, thread.String(), func(n *queueNote) bool {
+func (b *Bot) startNext(ctx context.Context, thread snowflake.ID) (next queued, ok bool, err error) {
+	err = changeNote(ctx, b, notesQueue, thread.String(), func(n *queueNote) bool {
 		i := slices.IndexFunc(n.Messages, func(q queued) bool { return !q.Started })
 		if ok = i >= 0; ok {
 			n.Messages[i].Started = true
 			next = n.Messages[i]
 		}
-		return len(n.Messages) > 0
+		return n.keep()
 	})
-	if err != nil {
-		b.failed(ctx, "look for messages that wait", err)
-		return queued{}, false
+	return next, ok && err == nil, err
+}
+
+// takeBack forgets a message that somebody has deleted before it was handed on.
+func (b *Bot) takeBack(ctx context.Context, thread, message snowflake.ID) {
+	var n queueNote
+	_, found, err := b.readNote(ctx, notesQueue, thread.String(), &n)
+	if err == nil && found && slices.ContainsFunc(n.Messages, func(q queued) bool { return q.ID == message && !q.Started }) {
+		err = changeNote(ctx, b, notesQueue, thread.String(), func(n *queueNote) bool {
+			n.Messages = slices.DeleteFunc(n.Messages, func(q queued) bool { return q.ID == message && !q.Started })
+			return n.keep()
+		})
 	}
-	return next, ok
+	b.failed(ctx, "take a message back that was deleted", err)
 }
 
 // finishNext forgets a message that was handed on.
 func (b *Bot) finishNext(ctx context.Context, thread, message snowflake.ID) {
 	err := changeNote(context.WithoutCancel(ctx), b, notesQueue, thread.String(), func(n *queueNote) bool {
 		n.Messages = slices.DeleteFunc(n.Messages, func(q queued) bool { return q.ID == message })
-		return len(n.Messages) > 0
+		return n.keep()
 	})
 	b.failed(ctx, "forget a message that was handed on", err)
 }
@@ -64,33 +87,55 @@ func (b *Bot) finishNext(ctx context.Context, thread, message snowflake.ID) {
 // dropQueue forgets what waits for a workspace that could not be made, and says
 // so.
 func (b *Bot) dropQueue(ctx context.Context, thread snowflake.ID) {
-	dropped := 0
-	err := changeNote(context.WithoutCancel(ctx), b, notesQueue, thread.String(), func(n *queueNote) bool {
-		dropped = len(n.Messages)
-		return false
+	ctx = context.WithoutCancel(ctx)
+	var dropped []queued
+	err := changeNote(ctx, b, notesQueue, thread.String(), func(n *queueNote) bool {
+		dropped, n.Messages = n.Messages, nil
+		return n.keep()
 	})
 	b.failed(ctx, "forget messages that wait", err)
-	if dropped > 0 {
-		_, err := b.send(context.WithoutCancel(ctx), thread, quiet(b.text(TextQueueDropped, dropped)))
-		b.failed(ctx, "say that messages were dropped", err)
+	if len(dropped) == 0 {
+		return
 	}
+	for _, q := range dropped {
+		if q.Waits {
+			b.unreact(ctx, thread, q.ID, waits)
+		}
+	}
+	_, err = b.send(ctx, thread, quiet(b.text(TextQueueDropped, counted(len(dropped), "message"))))
+	b.failed(ctx, "say that messages were dropped", err)
 }
 
 // resumeQueues goes on with the messages that an earlier run left.
 func (b *Bot) resumeQueues(ctx context.Context) error {
-	return b.eachQueue(ctx, func(thread snowflake.ID) error {
-		b.kick(thread)
+	return b.eachQueue(ctx, func(thread snowflake.ID, n queueNote) error {
+		if len(n.Messages) > 0 {
+			b.kick(thread)
+		}
 		return nil
 	})
 }
 
-// eachQueue visits the threads in which messages wait.
-func (b *Bot) eachQueue(ctx context.Context, visit func(thread snowflake.ID) error) error {
+// lastSaid is the last message that was taken in, by thread.
+func (b *Bot) lastSaid(ctx context.Context) (map[snowflake.ID]snowflake.ID, error) {
+	said := make(map[snowflake.ID]snowflake.ID)
+	err := b.eachQueue(ctx, func(thread snowflake.ID, n queueNote) error {
+		if len(n.Taken) > 0 {
+			said[thread] = slices.Max(n.Taken)
+		}
+		return nil
+	})
+	return said, err
+}
+
+// eachQueue visits the threads of whose messages something is noted.
+func (b *Bot) eachQueue(ctx context.Context, visit func(thread snowflake.ID, n queueNote) error) error {
 	notes, err := b.cfg.Store.ListNotes(ctx, notesQueue)
 	errs := []error{err}
 	for _, note := range notes {
-		if thread, err := snowflake.Parse(note.Key); err == nil {
-			errs = append(errs, visit(thread))
+		var n queueNote
+		if thread, err := snowflake.Parse(note.Key); err == nil && json.Unmarshal(note.Value, &n) == nil {
+			errs = append(errs, visit(thread, n))
 		}
 	}
 	return errors.Join(errs...)
@@ -99,7 +144,10 @@ func (b *Bot) eachQueue(ctx context.Context, visit func(thread snowflake.ID) err
 // dropStarted forgets the messages that an earlier run has handed on, before
 // this one hands on any, and says so in the background.
 func (b *Bot) dropStarted(ctx context.Context) error {
-	return b.eachQueue(ctx, func(thread snowflake.ID) error {
+	return b.eachQueue(ctx, func(thread snowflake.ID, n queueNote) error {
+		if !slices.ContainsFunc(n.Messages, func(q queued) bool { return q.Started }) {
+			return nil
+		}
 		var started []snowflake.ID
 		err := changeNote(ctx, b, notesQueue, thread.String(), func(n *queueNote) bool {
 			started = nil
@@ -109,7 +157,7 @@ func (b *Bot) dropStarted(ctx context.Context) error {
 				}
 				return q.Started
 			})
-			return len(n.Messages) > 0
+			return n.keep()
 		})
 		if err == nil && len(started) > 0 {
 			b.spawn("say that the agent was interrupted", func(ctx context.Context) { b.interrupted(ctx, thread, started) })

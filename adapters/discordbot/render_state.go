@@ -37,6 +37,12 @@ func stateOf(row workspace.Row, link func(string) string) string {
 	if len(row.SharedWith) > 0 {
 		add("shared with " + threadsOf(row.SharedWith, link))
 	}
+	switch row.Thread {
+	case workspace.ThreadDeleted:
+		add("🗑️ thread deleted")
+	case workspace.ThreadArchived:
+		add("📦 thread archived")
+	}
 	switch {
 	case w != nil && w.Status == workspace.StatusPending:
 		add(pendingWords(row.Liveness))

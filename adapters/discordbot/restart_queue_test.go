@@ -30,13 +30,13 @@ func TestStartedMessagesAreDroppedFirst(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if q, ok := s.bot.startNext(t.Context(), thread.ID); !ok || q.ID != next.ID {
+	if q, ok, err := s.bot.startNext(t.Context(), thread.ID); err != nil || !ok || q.ID != next.ID {
 		t.Errorf("%+v, %t", q, ok)
 	}
 	if err := s.bot.dropStarted(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if _, ok := s.bot.startNext(t.Context(), thread.ID); ok {
+	if _, ok, err := s.bot.startNext(t.Context(), thread.ID); err != nil || ok {
 		t.Error("what was handed on is still there")
 	}
 	s.start(nil)

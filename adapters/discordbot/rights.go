@@ -2,16 +2,21 @@ package discordbot
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 
 	"github.com/disgoorg/disgo/discord"
+	"github.com/disgoorg/disgo/rest"
 	"github.com/disgoorg/snowflake/v2"
 )
 
 // rightsFor is how long the roles of a server and a channel's exceptions are
 // taken to be what they were.
 const rightsFor = 15 * time.Second
+
+// mostRights is of how many threads they are kept.
+const mostRights = 256
 
 // rights are what decides what people may do in a thread: messages come without
 // the permissions of who wrote them.
@@ -24,19 +29,33 @@ type rights struct {
 }
 
 // mayIn reports whether who wrote a message may do something in its thread.
-// Where that can't be found out, nobody may.
-func (b *Bot) mayIn(ctx context.Context, thread snowflake.ID, m discord.Message, a Action) bool {
+func (b *Bot) mayIn(ctx context.Context, thread snowflake.ID, m discord.Message, a Action) (bool, error) {
 	r, err := b.rightsIn(ctx, thread)
 	if err != nil {
-		b.failed(ctx, "look up what somebody may", err)
-		return false
+		return false, err
 	}
 	p := Person{UserID: m.Author.ID, GuildID: r.guild, ChannelID: thread}
 	if m.Member != nil {
 		p.Roles = m.Member.RoleIDs
+	} else if p.Roles, err = b.rolesOf(ctx, r.guild, p.UserID); err != nil {
+		return false, err
 	}
 	p.Permissions = r.of(p.UserID, p.Roles)
-	return b.allows(ctx, p, a)
+	return b.allows(ctx, p, a), nil
+}
+
+// rolesOf asks Discord for somebody's roles; who isn't there any more has none.
+func (b *Bot) rolesOf(ctx context.Context, guild, user snowflake.ID) ([]snowflake.ID, error) {
+	opt, cancel := within(ctx)
+	defer cancel()
+	member, err := b.api().GetMember(guild, user, opt)
+	switch {
+	case rest.IsJSONErrorCode(err, rest.JSONErrorCodeUnknownMember, rest.JSONErrorCodeUnknownUser):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	return member.RoleIDs, nil
 }
 
 func (b *Bot) rightsIn(ctx context.Context, id snowflake.ID) (rights, error) {
@@ -67,8 +86,14 @@ func (b *Bot) rightsIn(ctx context.Context, id snowflake.ID) (rights, error) {
 		}
 	}
 	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.rights) >= mostRights {
+		maps.DeleteFunc(b.rights, func(_ snowflake.ID, r rights) bool { return !b.cfg.Now().Before(r.until) })
+	}
+	if len(b.rights) >= mostRights {
+		clear(b.rights)
+	}
 	b.rights[id] = r
-	b.mu.Unlock()
 	return r, nil
 }
 
@@ -101,12 +126,16 @@ func (r rights) of(user snowflake.ID, roles []snowflake.ID) discord.Permissions 
 	return p
 }
 
+// mostRefused is how many people a thread knows whom it has refused.
+const mostRefused = 50
+
 // refuseTalk says once to a person and thread that the agent doesn't listen.
 func (b *Bot) refuseTalk(ctx context.Context, thread snowflake.ID, m discord.Message) {
 	fresh := false
 	err := changeNote(ctx, b, notesTold, thread.String(), func(n *toldNote) bool {
 		if fresh = !slices.Contains(n.Refused, m.Author.ID); fresh {
 			n.Refused = append(n.Refused, m.Author.ID)
+			n.Refused = n.Refused[max(0, len(n.Refused)-mostRefused):]
 		}
 		return true
 	})

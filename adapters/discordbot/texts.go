@@ -29,6 +29,9 @@ const (
 	TextNoRepository  Text = "no-repository"
 	TextFolderChanged Text = "folder-changed"
 	TextQueueDropped  Text = "queue-dropped"
+	TextNotTaken      Text = "not-taken"
+	TextStuck         Text = "stuck"
+	TextMissed        Text = "missed"
 	TextProjectSet    Text = "project-set"
 	TextStopped       Text = "stopped"
 	TextInterrupted   Text = "interrupted"
@@ -66,7 +69,10 @@ var defaultTexts = map[Text]string{
 	TextAborted:       "The merge was aborted. The workspace is as it was before it.",
 	TextNoRepository:  "This channel's folder is no git repository, so the thread works in the folder itself.",
 	TextFolderChanged: "This thread worked in the channel's folder itself, and the channel works on a repository or another folder now. Type `/new-worktree` to go on in a workspace.",
-	TextQueueDropped:  "The workspace could not be made, so %d waiting messages were not handed on. Nothing ran in the main checkout.",
+	TextQueueDropped:  "There is no workspace to work in, so what waits was not handed on: %s. Nothing ran in the main checkout; send it again once there is a workspace.",
+	TextNotTaken:      "This message was not taken: the bot could not note it. Nothing was done; send it again in a minute.",
+	TextStuck:         "The bot can't get at its records, so messages here wait. They are handed on with the next one, or when the bot is restarted.",
+	TextMissed:        "While the bot was away, %s came that are too old to be handed on. Send again what is still wanted.",
 	TextProjectSet:    "This channel works on %s now.",
 	TextStopped:       "Stopped.",
 	TextWasCut:        "The bot was restarted while it was at this.",

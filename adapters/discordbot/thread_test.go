@@ -229,7 +229,7 @@ func TestNoteOfWhatWasAskedIsWhole(t *testing.T) {
 	n := askedNote{
 		Doing: doingDelete, At: place{Guild: 1, Channel: 2, Thread: 3, Title: "t", Kind: discord.ChannelTypeGuildPrivateThread, Invitable: true},
 		Person: Person{UserID: 4, GuildID: 1, ChannelID: 3, Permissions: discord.PermissionManageThreads, Roles: []snowflake.ID{5}},
-		Token: "x", About: "6", Attempt: "a", Page: 2,
+		Token:  "x", About: "6", Attempt: "a", Page: 2,
 	}
 	data, err := json.Marshal(n)
 	if err != nil {

@@ -130,11 +130,12 @@ func deleteChannel(c *call) (any, error) {
 	return o, nil
 }
 
-// drop deletes a channel with its threads and tells of it.
+// drop deletes a channel and tells of it. Its threads go with it, and nothing
+// is told of them.
 func (d *Discord) drop(ch *channel) {
 	for _, t := range d.channelsOf(ch.guild) {
 		if t.ParentID == ch.ID && t.IsThread() {
-			d.drop(t)
+			delete(d.channels, t.ID)
 		}
 	}
 	o := d.channelWire(ch)
