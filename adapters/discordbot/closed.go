@@ -196,6 +196,7 @@ func (b *Bot) catchUp(ctx context.Context, thread, after snowflake.ID) {
 		case m.Author.Bot || m.Author.System || !spoken(m) || m.ID <= after:
 		case b.cfg.Now().Sub(m.CreatedAt) > missedFor:
 			tooOld++
+			b.passOver(ctx, thread, m.ID)
 		default:
 			b.arrived(m)
 		}

@@ -106,6 +106,9 @@ func (b *Bot) takeOne(ctx context.Context, m discord.Message) {
 		}
 		err = b.takeIn(soon, m)
 	}
+	if err == nil {
+		b.passOver(soon, m.ChannelID, m.ID)
+	}
 }
 
 // lost is the reaction on a message that should have been handed on, and
@@ -124,6 +127,9 @@ func (b *Bot) notTaken(ctx context.Context, m discord.Message, why error) {
 	b.react(ctx, m.ChannelID, m.ID, lost)
 	_, err := b.send(ctx, m.ChannelID, quiet(b.text(TextNotTaken)).WithMessageReferenceByID(m.ID))
 	b.failed(ctx, "say that a message was not taken", err)
+	if err == nil {
+		b.passOver(ctx, m.ChannelID, m.ID)
+	}
 }
 
 // isIn reports whether the bot is in a thread.

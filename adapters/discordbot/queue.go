@@ -43,10 +43,31 @@ func (b *Bot) enqueue(ctx context.Context, thread snowflake.ID, m queued) error 
 		}
 		n.Messages = append(n.Messages, m)
 		slices.SortStableFunc(n.Messages, func(a, b queued) int { return cmp.Compare(a.ID, b.ID) })
-		n.Taken = append(n.Taken, m.ID)
-		n.Taken = n.Taken[max(0, len(n.Taken)-mostTaken):]
+		n.taken(m.ID)
 		return true
 	})
+}
+
+func (n *queueNote) taken(message snowflake.ID) {
+	n.Taken = append(n.Taken, message)
+	n.Taken = n.Taken[max(0, len(n.Taken)-mostTaken):]
+}
+
+// passOver notes of a message that isn't for the agent, or that its person was
+// told to send again, that it was looked at, where anything is noted of the
+// thread.
+func (b *Bot) passOver(ctx context.Context, thread, message snowflake.ID) {
+	var known queueNote
+	_, found, err := b.readNote(ctx, notesQueue, thread.String(), &known)
+	if err == nil && found && !slices.Contains(known.Taken, message) {
+		err = changeNote(ctx, b, notesQueue, thread.String(), func(n *queueNote) bool {
+			if !slices.Contains(n.Taken, message) {
+				n.taken(message)
+			}
+			return true
+		})
+	}
+	b.failed(ctx, "note that a message was looked at", err)
 }
 
 // startNext notes that the next message is handed on, and returns it.

@@ -72,7 +72,7 @@ var defaultTexts = map[Text]string{
 	TextQueueDropped:  "There is no workspace to work in, so what waits was not handed on: %s. Nothing ran in the main checkout; send it again once there is a workspace.",
 	TextNotTaken:      "This message was not taken: the bot could not note it. Nothing was done; send it again in a minute.",
 	TextStuck:         "The bot can't get at its records, so messages here wait. They are handed on with the next one, or when the bot is restarted.",
-	TextMissed:        "While the bot was away, %s came that are too old to be handed on. Send again what is still wanted.",
+	TextMissed:        "This was said while the bot was away. Not handed on, because it is too old: %s. Send again what is still wanted.",
 	TextProjectSet:    "This channel works on %s now.",
 	TextStopped:       "Stopped.",
 	TextWasCut:        "The bot was restarted while it was at this.",

@@ -11,9 +11,10 @@ const closeWithin = 5 * time.Second
 // Close takes no new work and waits for what is under way until ctx ends; what
 // isn't done by then is cancelled, and left to Start and to a reconcile. Close
 // then returns ctx's error, 5 s later at most, even where something doesn't
-// end. Messages that arrive meanwhile are noted for the next run, which hands
-// them on. Disconnect from the gateway before, and close the client and the
-// store after.
+// end. Leave the gateway open meanwhile: what is asked for gets a line, and
+// messages are noted for the next run, which hands them on. Close the client
+// after, and then the store. What is said until the next run starts is found by
+// that.
 func (b *Bot) Close(ctx context.Context) error {
 	b.mu.Lock()
 	b.closing = true
