@@ -10,7 +10,8 @@ import (
 )
 
 // BenchmarkMerge brings 10 commits home in a repository of 20,000 files, and
-// previews that, beside what git does for the same:
+// previews that, beside what git does for the same: for the commits alone that
+// is merge-tree:
 //
 //	go test ./gitops -run '^$' -bench Merge -benchtime 10x
 func BenchmarkMerge(b *testing.B) {
@@ -40,10 +41,17 @@ func BenchmarkMerge(b *testing.B) {
 				f.gitIn(topic, "status")
 				f.git("status")
 			}
-			var merge, preview, git, mergeTree spent
+			var merge, preview, commits, git, mergeTree spent
+			alone := req
+			alone.CommitsAlone = true
 			for b.Loop() {
 				preview.add(func() {
 					if p, err := g.Preview(b.Context(), req); err != nil || !p.Clean {
+						b.Fatal(p, err)
+					}
+				})
+				commits.add(func() {
+					if p, err := g.Preview(b.Context(), alone); err != nil || !p.Clean || len(p.Files) != c.ahead {
 						b.Fatal(p, err)
 					}
 				})
@@ -64,7 +72,9 @@ func BenchmarkMerge(b *testing.B) {
 			b.ReportMetric(preview.wall()/git.wall(), "preview/git")
 			b.ReportMetric(merge.cpu()/git.cpu(), "merge/git-cpu")
 			b.ReportMetric(preview.cpu()/git.cpu(), "preview/git-cpu")
-			b.ReportMetric(preview.wall()/mergeTree.wall(), "preview/merge-tree")
+			b.ReportMetric(commits.wall()/mergeTree.wall(), "commits-alone/merge-tree")
+			b.ReportMetric(commits.cpu()/mergeTree.cpu(), "commits-alone/merge-tree-cpu")
+			b.ReportMetric(commits.wall(), "commits-alone-ms")
 			b.ReportMetric(merge.wall(), "merge-ms")
 			b.ReportMetric(preview.wall(), "preview-ms")
 			b.ReportMetric(mergeTree.wall(), "merge-tree-ms")

@@ -28,6 +28,9 @@ const (
 // From where the target has moved nothing is an error any more.
 func (m *merging) land(ctx context.Context, done composed) (workspace.Merged, error) {
 	if done.conflict == nil && done.needsGit == "" {
+		if done.onWay != nil {
+			m.onWay = wayBetween{from: m.tip, to: done.tip, changes: done.onWay}
+		}
 		if err := m.unobstructed(ctx, done.tip, false); err != nil {
 			return workspace.Merged{}, err
 		}

@@ -157,8 +157,7 @@ func kinds(report statusReport, hidden []string) string {
 // ignored one, which git takes for expendable. With steps the commits between
 // count too, as git goes through them.
 func (m *merging) unobstructed(ctx context.Context, to string, steps bool) error {
-	changes, err := m.r.treeChanges(ctx, m.refs, m.tip, to)
-	m.onWay = wayBetween{from: m.tip, to: to, changes: changes}
+	changes, err := m.between(ctx, m.tip, to)
 	if err == nil && steps {
 		changes, err = m.withSteps(ctx, changes, to)
 	}

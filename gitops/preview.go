@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"sync"
 
 	"golang.org/x/sync/errgroup"
 
@@ -48,12 +49,17 @@ func (v *previewing) preview(ctx context.Context) error {
 	}
 	var group errgroup.Group
 	group.Go(func() error {
-		if v.clean = v.merging.clean(ctx); v.clean == nil {
+		if !v.req.CommitsAlone {
+			v.clean = v.merging.clean(ctx)
+		}
+		if v.clean == nil {
 			v.clean = v.leftBehind(ctx)
 		}
 		return nil
 	})
-	err := v.r.rehearse(ctx, v.composeInput(), func(done composed, command func(...string) (command, error)) error {
+	in := v.composeInput()
+	in.preview, in.alone = true, v.req.CommitsAlone
+	err := v.r.rehearse(ctx, in, func(done composed, command func(...string) (command, error)) error {
 		return v.take(ctx, done, command)
 	})
 	_ = group.Wait()
@@ -140,37 +146,50 @@ func (v *previewing) take(ctx context.Context, done composed, command func(...st
 		return nil
 	}
 	v.p.Gains = done.commits
-	stat, err := command(append([]string{"diff-tree", "-r", "-z", "--no-abbrev", "--raw", "--numstat"}, append(diffOptions, v.onto, done.tip, "--")...)...)
-	if err != nil {
-		return err
-	}
-	stat.config = append(stat.config, diffConfig...)
-	onWay, err := command("diff-tree", "-r", "-z", "--no-renames", "--raw", "--ignore-submodules=none", v.tip, done.tip, "--")
-	if err != nil {
-		return err
+	return v.outcome(ctx, done, command)
+}
+
+// outcome describes what the target would become, and looks at what stands in
+// the way of that.
+func (v *previewing) outcome(ctx context.Context, done composed, seeing func(...string) (command, error)) error {
+	// Made once it is needed: it has what was composed written down.
+	stat := sync.OnceValues(func() (command, error) {
+		stat, err := seeing(append([]string{"diff-tree", "-r", "-z", "--no-abbrev", "--raw", "--numstat"}, append(diffOptions, v.onto, done.tip, "--")...)...)
+		stat.config = append(stat.config, diffConfig...)
+		return stat, err
+	})
+	var onWay command
+	if done.onWay == nil && !v.req.CommitsAlone {
+		var err error
+		if onWay, err = seeing("diff-tree", "-r", "-z", "--no-renames", "--raw", "--ignore-submodules=none", v.tip, done.tip, "--"); err != nil {
+			return err
+		}
 	}
 	group, both := errgroup.WithContext(ctx)
 	group.Go(func() error {
-		out, err := v.r.git.run(both, stat)
-		if err != nil {
-			return err
-		}
-		changes, numstat, err := splitRaw(out)
-		if err == nil {
-			v.p.Files, err = parseNumstat(numstat)
+		changes, err := done.changes, error(nil)
+		if v.p.Files = done.files; v.p.Files == nil {
+			changes, err = v.stat(both, stat)
 		}
 		if err == nil {
 			v.p.Warnings = v.r.unpushedSubmodules(both, v.at.top, changes)
-			v.inTarget = v.foresee(both, done.tip, changes, stat.env)
+		}
+		if err == nil && !v.req.CommitsAlone {
+			v.inTarget = v.foresee(both, done.tip, changes, stat)
 		}
 		return err
 	})
-	group.Go(func() error {
-		out, err := v.r.git.run(both, onWay)
-		if err != nil {
-			return err
+	group.Go(func() (err error) {
+		if v.req.CommitsAlone {
+			return nil
 		}
-		changes, err := parseTreeChanges(out)
+		changes := done.onWay
+		if changes == nil {
+			var out []byte
+			if out, err = v.r.git.run(both, onWay); err == nil {
+				changes, err = parseTreeChanges(out)
+			}
+		}
 		if err == nil {
 			v.inWorkspace = v.free(both, changes)
 		}
@@ -180,6 +199,23 @@ func (v *previewing) take(ctx context.Context, done composed, command func(...st
 		return failure("", fmt.Sprintf("what %s would change can't be found out", v.target), "see what git says in the repository", err)
 	}
 	return nil
+}
+
+// stat has git say what the target would change in.
+func (v *previewing) stat(ctx context.Context, seeing func() (command, error)) ([]treeChange, error) {
+	c, err := seeing()
+	if err != nil {
+		return nil, err
+	}
+	out, err := v.r.git.run(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	changes, numstat, err := splitRaw(out)
+	if err == nil {
+		v.p.Files, err = parseNumstat(numstat)
+	}
+	return changes, err
 }
 
 // splitRaw reads the first part of the output of "git diff-tree --raw

@@ -9,9 +9,9 @@ import (
 )
 
 // foresee says what would keep the target from moving in the checkout that has
-// it, nil for nothing. objects is the environment by which git sees the new
-// commits. Nothing is written but to a directory for temporary files.
-func (v *previewing) foresee(ctx context.Context, to string, changes []treeChange, objects []string) error {
+// it, nil for nothing. objects makes a command that sees the new commits.
+// Nothing is written but to a directory for temporary files.
+func (v *previewing) foresee(ctx context.Context, to string, changes []treeChange, objects func() (command, error)) error {
 	at, err := v.r.checkouts(ctx, v.req.Project, v.target)
 	if err != nil || len(at) == 0 {
 		return err
@@ -31,7 +31,11 @@ func (v *previewing) foresee(ctx context.Context, to string, changes []treeChang
 		if err := errors.Join(os.Remove(m.files.next()), copyFile(filepath.Join(m.at.gitDir, "index"), m.files.next())); err != nil {
 			return m.cant("the index of "+m.at.name()+" can't be copied", err)
 		}
-		return m.tryMove(ctx, objects)
+		seeing, err := objects()
+		if err != nil {
+			return err
+		}
+		return m.tryMove(ctx, seeing.env)
 	})
 }
 

@@ -147,3 +147,28 @@ func TestInstructions(t *testing.T) {
 		})
 	}
 }
+
+// TestPreviewOfCommitsAlone wants what isn't committed left out, and a conflict
+// of the commits told all the same.
+func TestPreviewOfCommitsAlone(t *testing.T) {
+	t.Parallel()
+	l := newMergeLab(t)
+	ahead(l)
+	alone := func(r *workspace.MergeRequest) { r.CommitsAlone = true }
+	want := l.preview()
+	l.write(filepath.Join(l.dir, "f"), "edited\n")
+	l.write(filepath.Join(l.x, "u"), "u\n")
+	if p := l.preview(); p.Clean {
+		t.Errorf("clean, though edited: %+v", p)
+	}
+	p := l.preview(alone)
+	if diff := cmp.Diff(want, p); diff != "" || !p.Clean {
+		t.Errorf("clean: %v; -with nothing edited +edited:\n%s", p.Clean, diff)
+	}
+	l.git("checkout", "-q", "f")
+	l.commit(l.dir, "f", "theirs\n", "f")
+	l.commit(l.x, "f", "ours\n", "f")
+	if p := l.preview(alone); p.Clean || p.Conflict == nil || len(p.Conflict.Files) != 1 || len(p.Refusals) > 0 {
+		t.Errorf("a conflict: %+v", p)
+	}
+}

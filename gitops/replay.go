@@ -37,6 +37,9 @@ type composeInput struct {
 	message string
 	// repoHooks is true where hooks that the repository brings may run.
 	repoHooks bool
+	// preview is true where what would change is asked for as well, and alone
+	// where that is all that is asked for.
+	preview, alone bool
 	// byGit leaves every pick to git merge-tree, those that touch nothing in
 	// common with the target too: for comparison.
 	byGit   bool
@@ -55,6 +58,11 @@ type composed struct {
 	// nil where they aren't known.
 	ontoTree, sourceTree string
 	changes              []treeChange
+	// onWay are the paths in which tip differs from that of the commits, nil
+	// as changes.
+	onWay []treeChange
+	// files are changes with their lines counted, nil where that takes git.
+	files []workspace.FileChange
 	// source are the commits that were asked for, oldest first, without merge
 	// commits and without those that the target has already.
 	source []workspace.CommitInfo
@@ -216,10 +224,14 @@ func (c *composer) run(ctx context.Context) error {
 		c.out.needsGit = "this git can't merge in memory: that takes version 2.38"
 		return nil
 	}
-	if err != nil || c.rehearsal || c.out.conflict != nil || c.out.needsGit != "" {
+	if err != nil || c.rehearsal && !c.in.preview || c.out.conflict != nil || c.out.needsGit != "" {
 		return err
 	}
-	return c.compareTip()
+	if err := c.compareTip(); err != nil || !c.in.preview {
+		return err
+	}
+	c.out.files, err = c.countLines(c.out.changes)
+	return err
 }
 
 // rebase replays the picks on the target, or takes them as they are.

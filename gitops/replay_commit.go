@@ -12,10 +12,12 @@ import (
 	"github.com/threadtree/threadtree/workspace"
 )
 
-// commitObject is a commit as it lies in the repository. Its parents aren't
-// here: those that git sees may be others.
+// commitObject is a commit as it lies in the repository.
 type commitObject struct {
 	id, tree string
+	// parents are those that it names. git may see others, in a shallow clone
+	// for one.
+	parents []string
 	// author is the line without its first word, in the commit's encoding,
 	// and so is the message.
 	author, message string
@@ -34,6 +36,9 @@ func parseCommit(id string, data []byte) commitObject {
 	c := commitObject{id: id, message: message}
 	for line := range strings.SplitSeq(header, "\n") {
 		key, value, _ := strings.Cut(line, " ")
+		if key == "parent" && c.author == "" {
+			c.parents = append(c.parents, value)
+		}
 		field := map[string]*string{"tree": &c.tree, "author": &c.author, "encoding": &c.encoding}[key]
 		if field != nil && *field == "" {
 			*field = value

@@ -28,6 +28,9 @@ func (p pick) empty() bool { return p.commit.tree == p.base }
 // list returns the commits that the target lacks, oldest first and in the
 // order in which git rebase takes them, merge commits among them.
 func (c *composer) list(ctx context.Context, marks bool) ([]rangeCommit, error) {
+	if list, ok, err := c.listShort(marks); ok || err != nil {
+		return list, err
+	}
 	args := []string{"rev-list", "--topo-order", "--reverse", "--parents"}
 	if marks {
 		args = append(args, "--cherry-mark", "--right-only", c.in.onto+"..."+c.in.tip)

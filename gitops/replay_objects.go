@@ -103,6 +103,15 @@ func (o *objectReader) broken(err error) error {
 
 // prefetch reads commits, without waiting for one before asking for the next.
 func (o *objectReader) prefetch(ids []string) error {
+	return o.all("commit", ids, func(i int, data []byte) error {
+		o.commits[ids[i]] = parseCommit(ids[i], data)
+		return nil
+	})
+}
+
+// all reads objects of one type in that order, without waiting for one before
+// asking for the next.
+func (o *objectReader) all(kind string, ids []string, each func(i int, data []byte) error) error {
 	if len(ids) == 0 {
 		return nil
 	}
@@ -111,14 +120,17 @@ func (o *objectReader) prefetch(ids []string) error {
 		_, err := io.WriteString(o.in, strings.Join(ids, "\n")+"\n")
 		asked <- err
 	}()
-	for _, id := range ids {
-		data, err := o.next("commit", id)
+	var bad error
+	for i, id := range ids {
+		data, err := o.next(kind, id)
 		if err != nil {
 			return err
 		}
-		o.commits[id] = parseCommit(id, data)
+		if bad == nil {
+			bad = each(i, data)
+		}
 	}
-	return <-asked
+	return errors.Join(bad, <-asked)
 }
 
 // commit returns a commit.

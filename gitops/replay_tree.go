@@ -130,7 +130,12 @@ func (t *treeStore) load(id string) ([]treeEntry, error) {
 	if err != nil {
 		return nil, err
 	}
-	entries, err = parseTree(string(content), len(id))
+	return t.parse(id, content)
+}
+
+// parse notes the entries of a tree that was read.
+func (t *treeStore) parse(id string, content []byte) ([]treeEntry, error) {
+	entries, err := parseTree(string(content), len(id))
 	if err == nil && slices.ContainsFunc(entries, func(e treeEntry) bool { return e.id == t.empty }) {
 		err = errOddTree
 	}
@@ -139,6 +144,28 @@ func (t *treeStore) load(id string) ([]treeEntry, error) {
 	}
 	t.known[id] = entries
 	return entries, nil
+}
+
+// prefetch reads those of the trees that aren't known, all at once.
+func (t *treeStore) prefetch(ids []string) error {
+	asked := make(map[string]bool)
+	var raw, names []string
+	for _, id := range ids {
+		if _, known := t.known[id]; known || id == "" || asked[id] {
+			continue
+		}
+		asked[id] = true
+		name := hex.EncodeToString([]byte(id))
+		if _, made, err := t.quarantine.get(name); err != nil {
+			return err
+		} else if !made {
+			raw, names = append(raw, id), append(names, name)
+		}
+	}
+	return t.objects.all("tree", names, func(i int, data []byte) error {
+		_, err := t.parse(raw[i], data)
+		return err
+	})
 }
 
 // read returns the content of an object, by its raw id.

@@ -22,14 +22,15 @@ type MergeOptions struct {
 	// the thread has another workspace by now, nothing is done, and the code is
 	// in_progress, wrapping [ErrStale].
 	Attempt string
-	// Target, Strategy, Message, Resolve and KeepBranch are as in
+	// Target, Strategy, Message, Resolve, KeepBranch and CommitsAlone are as in
 	// [MergeRequest]. Where a rebase has no use for the message, a warning says
 	// so.
-	Target     string
-	Strategy   Strategy
-	Message    string
-	Resolve    bool
-	KeepBranch bool
+	Target       string
+	Strategy     Strategy
+	Message      string
+	Resolve      bool
+	KeepBranch   bool
+	CommitsAlone bool
 	// Progress, if set, is told of each step, in order.
 	Progress func(Event)
 }
@@ -110,7 +111,7 @@ func (g *Merger) request(ctx context.Context, o MergeOptions) (MergeRequest, err
 	}
 	return MergeRequest{
 		Project: project, Workspace: w, Target: o.Target, Strategy: o.Strategy, Message: o.Message,
-		Resolve: o.Resolve, KeepBranch: o.KeepBranch, Progress: progress(o.Progress),
+		Resolve: o.Resolve, KeepBranch: o.KeepBranch, CommitsAlone: o.CommitsAlone, Progress: progress(o.Progress),
 	}, nil
 }
 

@@ -83,6 +83,12 @@ type MergeRequest struct {
 	// KeepBranch keeps the workspace's branch after the merge, at the merged
 	// tip.
 	KeepBranch bool
+	// CommitsAlone has Preview judge the commits alone, which takes a fraction
+	// of the time: conflicts, commits and files are all found, but neither the
+	// workspace's files are looked at nor those of the target's checkout. What
+	// isn't committed there, and files in the way, don't count then, so that
+	// Clean only says that the commits go together. It changes nothing else.
+	CommitsAlone bool
 	// Progress is told of each step, in order. It is never nil.
 	Progress func(Event)
 	// Inherit are open files that each child process must inherit.
