@@ -2,6 +2,7 @@ package gitops
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -226,4 +227,34 @@ func (p *Provider) Own(ctx context.Context, project workspace.Project, directory
 		return withOp("clear", err)
 	}
 	return withOp("clear", writeMarker(e.path, marker{Attempt: attempt.ID}))
+}
+
+// Reclaim removes a worktree that was made on an attempt's behalf, as Own tells
+// them, after the attempt had given up. One in which somebody may have worked
+// since goes only where nothing is lost by it, with the refusals of Remove; one
+// that was not made to the end, only where it is abandoned: nobody is at it any
+// more. The code is locked otherwise. It is no error where nothing is there. The
+// branch goes as with Clear. left has a line for what is not the attempt's.
+func (p *Provider) Reclaim(ctx context.Context, project workspace.Project, w workspace.Workspace, abandoned bool) (left []string, err error) {
+	err = p.Own(ctx, project, w.Directory, w.Attempt)
+	if e, ok := errors.AsType[*workspace.Error](err); ok && e.Code == workspace.ErrProviderFailed {
+		return []string{e.Message}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if admin := gitDirOf(resolvedParent(w.Directory)); admin != "" {
+		switch _, err := os.Lstat(filepath.Join(admin, "index")); {
+		case err == nil:
+			if _, err := p.r.remove(ctx, workspace.RemoveRequest{Project: project, Workspace: w}); err != nil {
+				return nil, withOp("clear", err)
+			}
+		case !abandoned:
+			return nil, &workspace.Error{
+				Code: workspace.ErrLocked, Op: "clear",
+				Message: fmt.Sprintf("the worktree %s is still being made; it was left as it is", w.Directory), Hint: "try again when it is whole",
+			}
+		}
+	}
+	return p.Clear(ctx, project, w)
 }
