@@ -15,8 +15,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"github.com/google/renameio/v2"
 )
 
 //go:embed plugin.js
@@ -47,7 +45,7 @@ func writePlugin(directory string) (string, error) {
 	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", err
 	}
-	return path, renameio.WriteFile(path, pluginSource, 0o600)
+	return path, writeWhole(path, pluginSource)
 }
 
 // settings is OpenCode's configuration as it is given to a server: what the

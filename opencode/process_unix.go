@@ -10,10 +10,10 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
-	"strings"
-	"sync"
 	"syscall"
 	"time"
+
+	"github.com/google/renameio/v2"
 )
 
 // guard is given a grace in seconds, a mark, and a program with its arguments,
@@ -76,7 +76,7 @@ func spawn(program string, args, env []string, output io.Writer, grace time.Dura
 		return nil, err
 	}
 	defer r.Close()
-	p := &process{lifeline: w, tail: &tail{next: output}, ended: make(chan struct{})}
+	p := &process{lifeline: w, tail: newTail(output), ended: make(chan struct{})}
 	mark := "THREADTREE_OPENCODE_" + rand.Text()
 	seconds := strconv.Itoa(max(1, int(grace.Round(time.Second)/time.Second)))
 	p.cmd = exec.Command("/bin/sh", append([]string{"-c", guard, "threadtree-opencode", seconds, mark, program}, args...)...)
@@ -106,35 +106,5 @@ func (p *process) stop() {
 	_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)
 }
 
-// lastWords are the last lines that the server printed.
-func (p *process) lastWords() string { return p.tail.String() }
-
-// tail hands on what is written and keeps the end of it.
-type tail struct {
-	next io.Writer
-	mu   sync.Mutex
-	kept []byte
-}
-
-// tailSize is how much is kept, in bytes.
-const tailSize = 2000
-
-func (t *tail) Write(b []byte) (int, error) {
-	t.mu.Lock()
-	t.kept = append(t.kept, b...)
-	t.kept = t.kept[max(0, len(t.kept)-tailSize):]
-	t.mu.Unlock()
-	_, _ = t.next.Write(b)
-	return len(b), nil
-}
-
-func (t *tail) String() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	text := strings.ToValidUTF8(strings.TrimSpace(string(t.kept)), "")
-	if text == "" {
-		return "it printed nothing"
-	}
-	lines := strings.Split(text, "\n")
-	return strings.Join(lines[max(0, len(lines)-5):], "; ")
-}
+// writeWhole writes a file that is there as a whole or not at all.
+func writeWhole(path string, content []byte) error { return renameio.WriteFile(path, content, 0o600) }

@@ -49,6 +49,9 @@ type ServerOptions struct {
 	Output io.Writer
 	// Logger gets starts and ends, slog.Default if nil.
 	Logger *slog.Logger
+
+	// port chooses the port of a start, a free one if nil.
+	port func(context.Context) (int, error)
 }
 
 // Server is an OpenCode server of our own: one process for all projects, on a
@@ -107,6 +110,9 @@ func StartServer(ctx context.Context, o ServerOptions) (*Server, error) {
 	}
 	if o.Output == nil {
 		o.Output = io.Discard
+	}
+	if o.port == nil {
+		o.port = freePort
 	}
 	plugin, err := writePlugin(o.StateDir)
 	if err != nil {
@@ -231,13 +237,31 @@ func (s *Server) keep(ctx context.Context) {
 // errEnded is how a server's end is told that nobody asked for.
 var errEnded = errors.New("the server ended")
 
+// errTaken is why a server did not start whose port somebody else took first.
+var errTaken = errors.New("somebody else listens on the port that it was to have")
+
+// portTries is how many ports are tried in one start.
+const portTries = 3
+
 // run starts a server and returns when it has ended. up is whether it answered
 // in between.
 func (s *Server) run(ctx context.Context) (up bool, err error) {
-	port, err := freePort(ctx)
-	if err != nil {
-		return false, err
+	for range portTries {
+		port, portErr := s.o.port(ctx)
+		if portErr != nil {
+			return false, portErr
+		}
+		up, err = s.runOn(ctx, port)
+		if up || !errors.Is(err, errTaken) {
+			return up, err
+		}
+		s.o.Logger.WarnContext(ctx, "the OpenCode server's port was taken; another one is tried", "port", port)
 	}
+	return false, err
+}
+
+// runOn is run with a port.
+func (s *Server) runOn(ctx context.Context, port int) (up bool, err error) {
 	config, err := settings(s.o.Config, s.o.Env, s.plugin)
 	if err != nil {
 		return false, err
@@ -253,7 +277,7 @@ func (s *Server) run(ctx context.Context) (up bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if err := s.healthy(ctx, client, p); err != nil {
+	if err := s.healthy(ctx, client, p, port); err != nil {
 		return false, err
 	}
 	s.o.Logger.InfoContext(ctx, "the OpenCode server is up", "url", client.URL())
@@ -268,23 +292,46 @@ func (s *Server) run(ctx context.Context) (up bool, err error) {
 	}
 }
 
-// healthy waits until the server answers.
-func (s *Server) healthy(ctx context.Context, client *Client, p *process) error {
+// healthy waits until the server answers. It is asked, and told the password,
+// only once it has said itself that it listens: before that, somebody else may.
+func (s *Server) healthy(ctx context.Context, client *Client, p *process, port int) error {
 	ctx, cancel := context.WithTimeout(ctx, s.o.StartTimeout)
 	defer cancel()
+	ready := p.tail.ready
+	var again <-chan time.Time
 	for {
-		h, err := client.Health(ctx)
-		if err == nil && h.Healthy {
-			return nil
-		}
 		select {
+		case <-ready:
+			if at := p.tail.listens(); at != port {
+				return fmt.Errorf("it listens on port %d, not on %d as it was told", at, port)
+			}
+			ready = nil
+		case <-again:
 		case <-p.ended:
+			if p.tail.listens() == 0 && taken(ctx, port) {
+				return fmt.Errorf("%w: %w: %s", errTaken, p.err, p.lastWords())
+			}
 			return fmt.Errorf("%w: %w: %s", errEnded, p.err, p.lastWords())
 		case <-ctx.Done():
 			return fmt.Errorf("it did not answer within %s: %s", s.o.StartTimeout, p.lastWords())
-		case <-time.After(50 * time.Millisecond):
 		}
+		if h, err := client.Health(ctx); err == nil && h.Healthy {
+			return nil
+		}
+		again = time.After(50 * time.Millisecond)
 	}
+}
+
+// taken reports whether somebody listens on a port.
+func taken(ctx context.Context, port int) bool {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	c, err := (&net.Dialer{}).DialContext(ctx, "tcp4", fmt.Sprintf("127.0.0.1:%d", port))
+	if err != nil {
+		return false
+	}
+	c.Close()
+	return true
 }
 
 // freePort returns a loopback port that nobody uses at this moment. The server

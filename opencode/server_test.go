@@ -42,6 +42,10 @@ func fake(what string) {
 		fmt.Fprintln(alive, what)
 		defer alive.Close()
 	}
+	if port, ok := strings.CutPrefix(what, "elsewhere "); ok {
+		fmt.Println("opencode server listening on http://127.0.0.1:" + port)
+		select {}
+	}
 	switch what {
 	case "exit":
 		fmt.Println("first line")
@@ -98,7 +102,14 @@ func fakeServe(dir string, children []string) {
 		w.Header().Set("Content-Type", "application/json")
 		fmt.Fprintf(w, `{"healthy":true,"version":"%d"}`, os.Getpid())
 	})
-	panic(http.ListenAndServe(net.JoinHostPort(os.Args[3], os.Args[5]), nil))
+	address := net.JoinHostPort(os.Args[3], os.Args[5])
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "Error: Unexpected error\n\nServeError")
+		os.Exit(1)
+	}
+	fmt.Println("opencode server listening on http://" + address)
+	panic(http.Serve(l, nil))
 }
 
 func fakeOptions(dir, what string, env ...string) ServerOptions {

@@ -75,7 +75,7 @@ func (s *stranger) start(path string, env []string) (err error) {
 	if s.client, err = NewClient(fmt.Sprintf("http://127.0.0.1:%d", port), ClientOptions{Password: "secret"}); err != nil {
 		return err
 	}
-	return (&Server{o: ServerOptions{StartTimeout: 2 * time.Minute}}).healthy(context.Background(), s.client, s.process)
+	return (&Server{o: ServerOptions{StartTimeout: 2 * time.Minute}}).healthy(context.Background(), s.client, s.process, port)
 }
 
 func closeStrangers() {
