@@ -30,16 +30,38 @@ func placeOf(project workspace.Project, worktree string) string {
 	return project.Directory
 }
 
+// somePlace is the directory by which OpenCode finds a project, also a bare
+// one, of which a worktree has to be there: one of those given, or of a
+// workspace on record.
+func (p *Provider) somePlace(ctx context.Context, project workspace.Project, worktrees ...string) string {
+	if project.TopLevel == "" {
+		records, err := p.cfg.Records.ListWorkspaces(ctx, workspace.Query{ProjectID: project.ID})
+		for _, w := range records {
+			worktrees = append(worktrees, w.Directory)
+		}
+		for _, worktree := range worktrees {
+			if err == nil && present(worktree) {
+				return placeOf(project, worktree)
+			}
+		}
+	}
+	return placeOf(project, "")
+}
+
 // ready returns a client of a server that can make workspaces for a project,
 // and the adapter to use.
-func (p *Provider) ready(ctx context.Context, place string) (*Client, string, error) {
-	client, has, err := p.look(ctx, place)
+func (p *Provider) ready(ctx context.Context, project workspace.Project) (*Client, string, error) {
+	client, has, err := p.look(ctx, p.somePlace(ctx, project))
 	if err != nil {
 		return nil, "", err
 	}
 	adapter, err := p.choose(has)
-	if err == nil && adapter != AdapterThreadtree {
-		err = p.hasFlag(ctx, client, place)
+	switch {
+	case err != nil || adapter == AdapterThreadtree:
+	case project.TopLevel == "":
+		err = &Error{Op: "create workspace", Err: ErrNoEndpoint, Message: "its own adapter makes no worktrees of a bare repository"}
+	default:
+		err = p.hasFlag(ctx, client, project)
 	}
 	if err != nil {
 		return nil, "", err
@@ -51,8 +73,8 @@ func (p *Provider) ready(ctx context.Context, place string) (*Client, string, er
 // flag: such a one would make the worktree, fail, and list nothing of it. It
 // doesn't say so of itself, but what it refuses to make for its name leaves a
 // row that only a server with the flag lists.
-func (p *Provider) hasFlag(ctx context.Context, client *Client, place string) error {
-	key := [2]string{client.URL(), ""}
+func (p *Provider) hasFlag(ctx context.Context, client *Client, project workspace.Project) error {
+	key, place := [2]string{client.URL(), ""}, placeOf(project, "")
 	p.mu.Lock()
 	known, ok := p.able[key]
 	p.mu.Unlock()
@@ -61,13 +83,7 @@ func (p *Provider) hasFlag(ctx context.Context, client *Client, place string) er
 	}
 	rows, err := client.Workspaces(ctx, place)
 	if err == nil && len(rows) == 0 {
-		id := p.cfg.NewID()
-		_, refusal := client.CreateWorkspace(ctx, place, NewWorkspace{ID: id, Type: AdapterWorktree, Branch: "is..the..flag..on"})
-		rows, err = client.Workspaces(ctx, place)
-		p.drop(ctx, client, id)
-		if e, ok := errors.AsType[*Error](refusal); !ok || e.Err != nil {
-			err = errors.Join(refusal, err)
-		}
+		rows, err = p.probe(ctx, client, project)
 	}
 	switch {
 	case err != nil:
@@ -79,6 +95,31 @@ func (p *Provider) hasFlag(ctx context.Context, client *Client, place string) er
 	p.able[key] = found{at: time.Now()}
 	p.mu.Unlock()
 	return nil
+}
+
+// probe has a server refuse a name and returns what it lists while the row is
+// there that it keeps of that. Where the row can't be dropped now it is
+// remembered.
+func (p *Provider) probe(ctx context.Context, client *Client, project workspace.Project) ([]Workspace, error) {
+	place := placeOf(project, "")
+	asked := late{ID: p.cfg.NewID(), Project: project.ID, Server: client.URL(), Began: time.Now(), Probe: true}
+	if err := p.remember(ctx, asked); err != nil {
+		return nil, err
+	}
+	_, refusal := client.CreateWorkspace(ctx, place, NewWorkspace{ID: asked.ID, Type: AdapterWorktree, Branch: "is..the..flag..on"})
+	e, ok := errors.AsType[*Error](refusal)
+	asked.Answered = ok && e.Status != 0
+	rows, err := client.Workspaces(ctx, place)
+	switch gone := client.RemoveWorkspace(ctx, "", asked.ID); {
+	case asked.Answered && gone == nil:
+		p.forgetLate(ctx, asked.ID)
+	case asked.Answered:
+		err = errors.Join(err, p.remember(context.WithoutCancel(ctx), asked))
+	}
+	if !ok || e.Err != nil {
+		err = errors.Join(refusal, err)
+	}
+	return rows, err
 }
 
 // look returns a client of a server that knows workspaces, and the adapters

@@ -157,7 +157,9 @@ func (a *Agent) session(ctx context.Context, client *Client, threadID string, at
 	if known.ID != "" {
 		s, err := client.Session(ctx, known.ID)
 		if err == nil && !worksIn(s, at) && letGoOf(s, at) {
-			s, err = a.rebind(ctx, client, s, at)
+			if s, err = a.rebind(ctx, client, s, at); errors.Is(err, errNoPlugin) {
+				return a.unbound(ctx, client, known.ID, at)
+			}
 		}
 		switch {
 		case err == nil && worksIn(s, at):
@@ -168,15 +170,20 @@ func (a *Agent) session(ctx context.Context, client *Client, threadID string, at
 	}
 	wanted := NewSession{Title: "thread " + threadID, Metadata: withMark(nil, mark{Workspace: workspaceID(at)}), Permission: a.rules(at)}
 	made, err := client.CreateSession(ctx, atOf(at), wanted)
+	in := worksIn
 	if errors.Is(err, ErrNotFound) && workspaceID(at) != "" && a.cfg.Rejoiner != nil {
-		if err = a.cfg.Rejoiner.Rejoin(ctx, *at.Workspace); err == nil {
+		switch err = a.cfg.Rejoiner.Rejoin(ctx, *at.Workspace); {
+		case err == nil:
 			made, err = client.CreateSession(ctx, atOf(at), wanted)
+		case errors.Is(err, errNoPlugin):
+			in = worksThere
+			made, err = client.CreateSession(ctx, At{Directory: at.Directory}, wanted)
 		}
 	}
 	if err != nil {
 		return Session{}, err
 	}
-	if !worksIn(made, at) || !landed(made, at) {
+	if !in(made, at) || !landed(made, at) {
 		a.discard(ctx, client, made)
 		return Session{}, &Error{Op: "create session", Err: ErrMalformed, Message: fmt.Sprintf("asked for one in %s, it is in %s", at.Directory, made.Directory)}
 	}
@@ -223,6 +230,21 @@ func (a *Agent) rebind(ctx context.Context, client *Client, s Session, at worksp
 	return client.Session(ctx, s.ID)
 }
 
+// unbound has a session that was let go of work in the workspace by its
+// directory alone, where the server can't be told of the workspace again.
+func (a *Agent) unbound(ctx context.Context, client *Client, id string, at workspace.Location) (Session, error) {
+	s, err := client.Session(ctx, id)
+	if err == nil && !worksThere(s, at) {
+		if err = client.MoveSession(ctx, id, at.Directory); err == nil {
+			s, err = client.Session(ctx, id)
+		}
+	}
+	if err == nil && !worksThere(s, at) {
+		err = &Error{Op: "move session", Err: ErrMalformed, Message: fmt.Sprintf("it was to be in %s, it is in %s", at.Directory, s.Directory)}
+	}
+	return s, err
+}
+
 // placeAt is the directory by which OpenCode finds the project of a location.
 func placeAt(at workspace.Location) string {
 	if at.Workspace != nil {
@@ -252,6 +274,12 @@ func worksIn(s Session, at workspace.Location) bool {
 	if id := workspaceID(at); id != "" {
 		return s.WorkspaceID == id
 	}
+	return worksThere(s, at)
+}
+
+// worksThere reports whether a session works in the directory of a location,
+// bound to no workspace.
+func worksThere(s Session, at workspace.Location) bool {
 	return s.WorkspaceID == "" && samePlace(s.Directory, at.Directory)
 }
 

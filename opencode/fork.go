@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/threadtree/threadtree/workspace"
 )
@@ -65,7 +66,11 @@ func (a *Agent) fork(ctx context.Context, sourceID string, at workspace.Location
 	if id == "" {
 		return Session{}, &Error{Op: "fork session", Err: ErrNoEndpoint, Message: "OpenCode doesn't know the workspace, so a session can't be forked into it"}
 	}
-	if _, err := client.Workspaces(ctx, placeAt(at)); err != nil {
+	rows, err := client.Workspaces(ctx, placeAt(at))
+	if err == nil && a.cfg.Rejoiner != nil && !slices.ContainsFunc(rows, func(row Workspace) bool { return row.ID == id }) {
+		err = a.cfg.Rejoiner.Rejoin(ctx, *at.Workspace)
+	}
+	if err != nil {
 		return Session{}, err
 	}
 	source, err := client.Session(ctx, sourceID)

@@ -71,7 +71,7 @@ func TestSomebodysAdapter(t *testing.T) {
 	// Its row stays for as long as it would delete something.
 	note := filepath.Join(w.Directory, "note")
 	p.write(note, "kept\n")
-	if err := p.provider.release(t.Context(), s.client, p.dir, w.ProviderID, w.Directory); err == nil {
+	if _, err := p.provider.release(t.Context(), s.client, p.dir, w.ProviderID, w.Directory); err == nil {
 		t.Error("the row was released")
 	}
 	if content, err := os.ReadFile(note); string(content) != "kept\n" {

@@ -29,8 +29,11 @@ type Git interface {
 	workspace.Restorer
 }
 
-// Records is what the provider asks the store for.
+// Records is what the provider asks the store for. Under a namespace of its own
+// it notes what a server may make yet after a create has given up.
 type Records interface {
+	workspace.Notes
+
 	// ListWorkspaces returns the rows that q selects.
 	ListWorkspaces(ctx context.Context, q workspace.Query) ([]workspace.Workspace, error)
 	// ListTrash returns the deleted ones that q selects.
@@ -49,9 +52,10 @@ type ProviderConfig struct {
 	// Auto has git make the workspace alone, with a warning that says why,
 	// where OpenCode is not to be had or fails.
 	Auto bool
-	// Timeout bounds each of the waits of a create or a delete for OpenCode,
-	// beside git's own work: for the server, and for what it is asked; 30 s
-	// if 0.
+	// Timeout bounds what a create, a delete or a restore waits for OpenCode
+	// in all, beside git's own work: for the server to start, and for all that
+	// it is asked; 30 s if 0. A create that fails may take a quarter of it
+	// longer, 5 s at most, to clear away.
 	Timeout time.Duration
 	// NewID makes the ids of workspaces, [NewWorkspaceID] if nil.
 	NewID func() string
@@ -69,6 +73,8 @@ type Provider struct {
 	mu sync.Mutex
 	// able has, by server and project, the adapters that were found there.
 	able map[[2]string]found
+	// allowed has what the creates of attempts may still wait.
+	allowed map[string]*allowance
 }
 
 // found are the adapters that a server had for a project.
@@ -100,7 +106,7 @@ func NewProvider(cfg ProviderConfig) (*Provider, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.Default()
 	}
-	return &Provider{cfg: cfg, able: make(map[[2]string]found)}, nil
+	return &Provider{cfg: cfg, able: make(map[[2]string]found), allowed: make(map[string]*allowance)}, nil
 }
 
 // NewWorkspaceID returns a random id that OpenCode takes for a workspace.
@@ -123,17 +129,21 @@ func (p *Provider) Precheck(ctx context.Context, req workspace.CreateRequest) er
 // workspace is git's, with a warning that says so.
 func (p *Provider) Create(ctx context.Context, req workspace.CreateRequest) (workspace.Created, error) {
 	req.Progress(workspace.Event{Phase: workspace.PhaseWait, Message: "Waiting for OpenCode"})
-	limit, cancel := context.WithTimeoutCause(ctx, p.cfg.Timeout, ErrTimeout)
-	client, adapter, err := p.ready(limit, placeOf(req.Project, ""))
-	cancel()
+	a := p.allow(req.Attempt)
+	limit, done := a.wait(ctx)
+	client, adapter, err := p.ready(limit, req.Project)
+	if err == nil {
+		p.settleEarlier(limit, client, req.Project)
+	}
+	done()
 	if err != nil {
 		err = failure(ctx, "OpenCode can't make a workspace", "nothing was made", p.late(err))
 		return p.alone(ctx, req, err)
 	}
 	if adapter != AdapterThreadtree {
-		return p.createThere(ctx, req, client, adapter)
+		return p.createThere(ctx, req, client, adapter, a)
 	}
-	return p.createHere(ctx, req, client)
+	return p.createHere(ctx, req, client, a)
 }
 
 // late is err, or that the time was up.
@@ -170,7 +180,7 @@ func standIn(why error) string {
 }
 
 // createHere makes the worktree with git and tells OpenCode of it.
-func (p *Provider) createHere(ctx context.Context, req workspace.CreateRequest, client *Client) (workspace.Created, error) {
+func (p *Provider) createHere(ctx context.Context, req workspace.CreateRequest, client *Client, a *allowance) (workspace.Created, error) {
 	id := p.cfg.NewID()
 	claim := req.Claim
 	req.Claim = func(ctx context.Context, plan workspace.Plan) error {
@@ -182,12 +192,12 @@ func (p *Provider) createHere(ctx context.Context, req workspace.CreateRequest, 
 		return created, err
 	}
 	created.Plan.ProviderID = id
-	limit, cancel := context.WithTimeoutCause(ctx, p.cfg.Timeout, ErrTimeout)
-	defer cancel()
 	p.tell(req.Progress)
+	limit, done := a.wait(ctx)
 	err = p.register(limit, client, treeOf(req.Project, workspace.Workspace{
 		ProviderID: id, Directory: created.Plan.Directory, Branch: created.Plan.Branch, Subdirectory: req.Project.Subdirectory,
 	}))
+	done()
 	if err == nil {
 		return created, nil
 	}
@@ -196,20 +206,15 @@ func (p *Provider) createHere(ctx context.Context, req workspace.CreateRequest, 
 	if !p.cfg.Auto || ctx.Err() != nil {
 		return workspace.Created{}, err
 	}
-	p.drop(ctx, client, id)
+	tidy, stop := a.tidy(ctx)
+	defer stop()
+	if err := client.RemoveWorkspace(tidy, "", id); err != nil {
+		p.cfg.Logger.WarnContext(ctx, "OpenCode may list a workspace that is none of its own", "id", id, "error", err)
+	}
 	warning := standIn(err)
 	req.Progress(workspace.Event{Phase: workspace.PhaseRegister, Message: warning, Warning: true})
 	created.Warnings = append([]string{warning}, created.Warnings...)
 	return p.asGit(created), nil
-}
-
-// drop takes back a row that a failed create may have left.
-func (p *Provider) drop(ctx context.Context, client *Client, id string) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-	defer cancel()
-	if err := client.RemoveWorkspace(ctx, "", id); err != nil {
-		p.cfg.Logger.WarnContext(ctx, "OpenCode may list a workspace that is none of its own", "id", id, "error", err)
-	}
 }
 
 // Complete has git tell whether the worktree was made to the end. That
@@ -221,37 +226,54 @@ func (p *Provider) Complete(ctx context.Context, project workspace.Project, w wo
 // Clear removes what the attempt of w made, and OpenCode's row. A server that
 // can't be reached is no error where git made the worktree: what it may still
 // list is said. Where the server was to make it, it alone knows where that is.
+// What it may make later is said, and cleared by Recover or by the next create
+// in the project.
 func (p *Provider) Clear(ctx context.Context, project workspace.Project, w workspace.Workspace) ([]string, error) {
-	w, kept, err := p.located(ctx, project, w)
-	if err != nil {
-		return nil, failure(ctx, "what OpenCode made could not be looked for", "it may have left a worktree", p.late(err))
-	}
-	left, err := p.cfg.Git.Clear(ctx, project, w)
-	if left = append(left, kept...); err != nil {
+	limit, done := p.allowedFor(w.Attempt.ID).tidy(ctx)
+	defer done()
+	if w.Directory == "" && w.ProviderID != "" {
+		left, err := p.clearThere(limit, project, w)
+		if err != nil {
+			err = failure(ctx, "what OpenCode made could not be looked for", "it may have left a worktree", p.late(err))
+		}
 		return left, err
 	}
-	unsure := p.letGo(ctx, project, w)
-	if w.ProviderID != "" && len(unsure) == 0 {
+	left, err := p.cfg.Git.Clear(ctx, project, w)
+	if err != nil || w.ProviderID == "" {
+		return left, err
+	}
+	_, unsure := p.letGo(limit, w, p.somePlace(limit, project))
+	if len(unsure) == 0 {
 		// A server without the workspace flag has the row and doesn't list it.
 		// No session was ever bound to what was never ready.
-		limit, cancel := context.WithTimeoutCause(ctx, p.cfg.Timeout, ErrTimeout)
-		defer cancel()
-		if client, err := p.cfg.Connection.Client(limit); err == nil {
-			p.drop(ctx, client, w.ProviderID)
+		client, err := p.cfg.Connection.Client(limit)
+		if err == nil {
+			err = client.RemoveWorkspace(limit, "", w.ProviderID)
+		}
+		if err == nil {
+			p.forgetLate(ctx, w.ProviderID)
 		}
 	}
 	return append(left, unsure...), nil
 }
 
 // Remove has git judge and put aside the worktree, and then lets go of
-// OpenCode's sessions and of its row: the sessions stay, bound to nothing.
+// OpenCode's sessions and of its row: the sessions stay, bound to nothing. One
+// that is at work is stopped before, unless git refuses.
 func (p *Provider) Remove(ctx context.Context, req workspace.RemoveRequest) (workspace.Removed, error) {
-	removed, err := p.cfg.Git.Remove(ctx, req)
-	if err == nil {
-		p.tell(req.Progress)
-		removed.Left = append(removed.Left, p.letGo(ctx, req.Project, req.Workspace)...)
+	a := newAllowance(p.cfg.Timeout)
+	stopped, err := p.stopWork(ctx, req, a)
+	if err != nil {
+		return workspace.Removed{}, err
 	}
-	return removed, err
+	removed, err := p.cfg.Git.Remove(ctx, req)
+	if err != nil {
+		return removed, withStopped(err, stopped)
+	}
+	p.tell(req.Progress)
+	removed.Warnings = append(removed.Warnings, stopped...)
+	removed.Left = append(removed.Left, p.letGoRemoved(ctx, req, removed, a, true)...)
+	return removed, nil
 }
 
 // Resume finishes a removal that was interrupted.
@@ -259,7 +281,7 @@ func (p *Provider) Resume(ctx context.Context, req workspace.RemoveRequest) (wor
 	removed, found, err := p.cfg.Git.Resume(ctx, req)
 	if err == nil && found {
 		p.tell(req.Progress)
-		removed.Left = append(removed.Left, p.letGo(ctx, req.Project, req.Workspace)...)
+		removed.Left = append(removed.Left, p.letGoRemoved(ctx, req, removed, newAllowance(p.cfg.Timeout), false)...)
 	}
 	return removed, found, err
 }

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/threadtree/threadtree/workspace"
 )
@@ -15,9 +17,10 @@ import (
 // says what it did and what it found: a workspace of ours that OpenCode
 // doesn't know is told to it again, with its sessions; a row of ours whose
 // worktree is gone, and a second row of a worktree of ours, whose removal
-// would delete it, are dropped. Nothing on disk is touched, and no session
-// goes. A server that can't be reached is an error only where a record needs
-// it.
+// would delete it, are dropped; a row that is nobody's here is said and left.
+// What OpenCode made after a create had given up is cleared away, unless
+// somebody works in it; nothing else on disk is touched, and no session goes.
+// A server that can't be reached is an error only where a record needs it.
 func (p *Provider) Recover(ctx context.Context, project workspace.Project) ([]string, error) {
 	query := workspace.Query{ProjectID: project.ID}
 	records, err := p.cfg.Records.ListWorkspaces(ctx, query)
@@ -25,6 +28,10 @@ func (p *Provider) Recover(ctx context.Context, project workspace.Project) ([]st
 		return nil, err
 	}
 	trash, err := p.cfg.Records.ListTrash(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	waiting, err := p.lates(ctx, project)
 	if err != nil {
 		return nil, err
 	}
@@ -44,17 +51,22 @@ func (p *Provider) Recover(ctx context.Context, project workspace.Project) ([]st
 	}
 	limit, cancel := context.WithTimeoutCause(ctx, p.cfg.Timeout, ErrTimeout)
 	defer cancel()
+	var unsettled error
 	if r.client, _, err = p.look(limit, r.place); err == nil {
+		r.lines, unsettled = p.settleLates(limit, r.client, project)
 		r.rows, err = r.client.Workspaces(limit, r.place)
 	}
 	if err != nil {
-		if ours == 0 {
+		if ours == 0 && len(waiting) == 0 {
 			return nil, nil
 		}
-		return nil, failure(ctx, fmt.Sprintf("OpenCode's list of workspaces, which has %d of this project's, could not be looked at", ours),
-			"the workspaces themselves are usable", p.late(err))
+		doing := fmt.Sprintf("OpenCode's list of workspaces, which has %d of this project's, could not be looked at", ours)
+		if len(waiting) > 0 {
+			doing += ", nor what OpenCode may have made for creates that gave up"
+		}
+		return r.lines, failure(ctx, doing, "the workspaces themselves are usable", p.late(err))
 	}
-	err = errors.Join(r.tellAgain(limit), r.dropRows(limit))
+	err = errors.Join(unsettled, r.tellAgain(limit), r.dropRows(limit))
 	if err != nil {
 		err = failure(ctx, "OpenCode's list of workspaces could not be put right", "the workspaces themselves are usable", p.late(err))
 	}
@@ -106,6 +118,8 @@ func (r *recovery) tellAgain(ctx context.Context) error {
 			continue
 		}
 		switch did, err := r.p.rejoin(ctx, r.project, w); {
+		case errors.Is(err, errNoPlugin):
+			r.did("OpenCode doesn't list the workspace at %s, and can't be told of it: %s; its sessions work there all the same", w.Directory, reason(err))
 		case err != nil:
 			errs = append(errs, err)
 		case did:
@@ -132,6 +146,7 @@ func (r *recovery) dropRows(ctx context.Context) error {
 		case owner != nil:
 			why = "a second entry of the workspace at " + row.Directory
 		case !mine:
+			r.stray(row)
 			continue
 		case present(row.Directory):
 			r.did("OpenCode lists the worktree %s, which belongs to no thread; it was left", row.Directory)
@@ -139,13 +154,47 @@ func (r *recovery) dropRows(ctx context.Context) error {
 		default:
 			why = "whose worktree is gone"
 		}
-		if err := r.p.release(ctx, r.client, r.place, row.ID, row.Directory); err != nil {
+		if _, err := r.p.release(ctx, r.client, r.place, row.ID, row.Directory); err != nil {
 			errs = append(errs, err)
 			continue
 		}
 		r.did("dropped OpenCode's entry %s, %s", row.ID, why)
 	}
 	return errors.Join(errs...)
+}
+
+// stray says of a row that no record stands for. Those of our own of another
+// clone are that one's to tell of, and so is a worktree that is there and
+// belongs to it.
+func (r *recovery) stray(row Workspace) {
+	switch {
+	case row.Type == AdapterThreadtree:
+	case !present(row.Directory):
+		r.did("OpenCode lists a workspace of its own (%s, %s) at %s, where there is nothing; it was left", row.ID, row.Type, shownPath(row.Directory))
+	case worktreeOf(row.Directory, r.project):
+		r.did("OpenCode lists the worktree %s (%s, %s), which belongs to no thread; it was left", row.Directory, row.ID, row.Type)
+	}
+}
+
+func shownPath(path string) string {
+	if path == "" {
+		return "an unknown place"
+	}
+	return path
+}
+
+// worktreeOf reports whether a directory is, or may be, a linked worktree of a
+// project: another clone's says so.
+func worktreeOf(directory string, project workspace.Project) bool {
+	content, err := os.ReadFile(filepath.Join(directory, ".git"))
+	target, ok := strings.CutPrefix(strings.TrimSpace(string(content)), "gitdir: ")
+	if err != nil || !ok {
+		return true
+	}
+	if !filepath.IsAbs(target) {
+		target = filepath.Join(directory, target)
+	}
+	return samePlace(filepath.Dir(filepath.Dir(target)), project.ID)
 }
 
 // ownerOf is the record that a row stands for, by id or by directory.

@@ -81,7 +81,7 @@ func (p *Provider) onlyRow(ctx context.Context, client *Client, t tree, stay boo
 		case stay && row.ID == t.id:
 			listed = true
 		case row.ID == t.id || samePlace(row.Directory, t.directory):
-			if err := p.release(ctx, client, t.place, row.ID, row.Directory); err != nil {
+			if _, err := p.release(ctx, client, t.place, row.ID, row.Directory); err != nil {
 				return listed, err
 			}
 		}
@@ -150,45 +150,46 @@ func sessionsAt(ctx context.Context, client *Client, place, directory string) ([
 // release lets go of the sessions of a row and then of the row, so that nothing
 // on disk is touched. It stays where a session is still bound to it, for that
 // would go with it, and where there is a directory that somebody's adapter
-// would delete: the server's own does nothing outside of the project.
-func (p *Provider) release(ctx context.Context, client *Client, place, id, directory string) error {
+// would delete: the server's own does nothing outside of the project. listed is
+// false where the server has no such row, or doesn't show it: then nothing was
+// done.
+func (p *Provider) release(ctx context.Context, client *Client, place, id, directory string) (listed bool, err error) {
 	rows, err := client.Workspaces(ctx, place)
 	if err != nil {
-		return err
+		return false, err
 	}
 	at := slices.IndexFunc(rows, func(row Workspace) bool { return row.ID == id })
 	if at < 0 {
-		// Not there, or not to be seen from here; its sessions aren't either.
-		return nil
+		return false, nil
 	}
 	if row := rows[at]; row.Type != AdapterThreadtree && row.Type != AdapterWorktree && present(row.Directory) {
-		return &Error{Op: "remove workspace", Message: fmt.Sprintf("its adapter %s would delete %s", row.Type, row.Directory)}
+		return true, &Error{Op: "remove workspace", Message: fmt.Sprintf("its adapter %s would delete %s", row.Type, row.Directory)}
 	}
 	// Until a look finds none: a session may be bound to it meanwhile.
 	for try := 1; ; try++ {
 		bound, err := p.unbind(ctx, client, place, id, directory)
 		if err != nil {
-			return err
+			return true, err
 		}
 		if bound == 0 {
 			break
 		}
 		if try == releaseTries {
-			return &Error{Op: "remove workspace", Message: "sessions are bound to it as fast as they are let go"}
+			return true, &Error{Op: "remove workspace", Message: "sessions are bound to it as fast as they are let go"}
 		}
 	}
 	if err := client.RemoveWorkspace(ctx, "", id); err != nil && !errors.Is(err, ErrNotFound) {
-		return err
+		return true, err
 	}
 	if rows, err = client.Workspaces(ctx, place); err != nil {
-		return err
+		return true, err
 	}
 	for _, row := range rows {
 		if row.ID == id {
-			return &Error{Op: "remove workspace", Err: ErrMalformed, Message: "it is still listed"}
+			return true, &Error{Op: "remove workspace", Err: ErrMalformed, Message: "it is still listed"}
 		}
 	}
-	return nil
+	return true, nil
 }
 
 // releaseTries is how often sessions are looked for that are bound to a row.
@@ -223,22 +224,41 @@ func (p *Provider) unbind(ctx context.Context, client *Client, place, id, direct
 	return bound, nil
 }
 
-// letGo releases what OpenCode has of w and returns a line where it can't. It
-// goes on where ctx is cancelled, since the worktree is gone already.
-func (p *Provider) letGo(ctx context.Context, project workspace.Project, w workspace.Workspace) []string {
+// letGo releases what OpenCode has of w and returns a line where it can't.
+// listed is whether it had something.
+func (p *Provider) letGo(ctx context.Context, w workspace.Workspace, place string) (listed bool, left []string) {
 	if w.ProviderID == "" {
-		return nil
+		return false, nil
 	}
-	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), p.cfg.Timeout, ErrTimeout)
-	defer cancel()
 	client, err := p.cfg.Connection.Client(ctx)
 	if err == nil {
-		err = p.release(ctx, client, placeOf(project, w.Directory), w.ProviderID, w.Directory)
+		listed, err = p.release(ctx, client, place, w.ProviderID, w.Directory)
 	}
 	if err == nil {
-		return nil
+		return listed, nil
 	}
-	return []string{fmt.Sprintf("OpenCode still lists the workspace %s (%s); it is dropped when the project is reconciled", w.ProviderID, reason(p.late(err)))}
+	return listed, []string{fmt.Sprintf("OpenCode still lists the workspace %s (%s); it is dropped when the project is reconciled", w.ProviderID, reason(p.late(err)))}
+}
+
+// letGoRemoved lets go of what was removed. It goes on where ctx is cancelled,
+// since the worktree is gone already. With first, something must be there to
+// let go of.
+func (p *Provider) letGoRemoved(ctx context.Context, req workspace.RemoveRequest, removed workspace.Removed, a *allowance, first bool) []string {
+	ctx, done := a.tidy(ctx)
+	defer done()
+	w := req.Workspace
+	var kept string
+	if removed.Kept != nil {
+		kept = removed.Kept.Directory
+	}
+	listed, left := p.letGo(ctx, w, p.somePlace(ctx, req.Project, kept))
+	if first && w.ProviderID != "" && !listed && len(left) == 0 {
+		left = append(left, fmt.Sprintf(
+			"OpenCode did not list the workspace %s: it has dropped it before, or runs without OPENCODE_EXPERIMENTAL_WORKSPACES=1 and lists it again when it runs with it; then a reconcile of the project drops it",
+			w.ProviderID,
+		))
+	}
+	return left
 }
 
 // Rejoin has OpenCode know a ready workspace again and binds the sessions that
@@ -255,6 +275,9 @@ func (p *Provider) Rejoin(ctx context.Context, w workspace.Workspace) error {
 	return err
 }
 
+// errNoPlugin is why a server can't be told of a worktree that exists.
+var errNoPlugin = &Error{Op: "create workspace", Err: ErrNoEndpoint, Message: "it has no threadtree plugin, without which it can't take a worktree that exists"}
+
 // rejoin has OpenCode know a workspace again and binds the sessions that
 // belong to it. It reports whether there was anything to do.
 func (p *Provider) rejoin(ctx context.Context, project workspace.Project, w workspace.Workspace) (bool, error) {
@@ -270,7 +293,7 @@ func (p *Provider) rejoin(ctx context.Context, project workspace.Project, w work
 	did := !slices.ContainsFunc(rows, t.is)
 	if did {
 		if !slices.Contains(has, AdapterThreadtree) {
-			return false, &Error{Op: "create workspace", Err: ErrNoEndpoint, Message: "without the threadtree plugin it can't take a worktree that exists"}
+			return false, errNoPlugin
 		}
 		if err := p.register(ctx, client, t); err != nil {
 			return false, err

@@ -117,7 +117,7 @@ func TestDestructiveRowsAreDropped(t *testing.T) {
 	w := p.create("1", workspace.CreateOptions{Name: "one"})
 	p.write(filepath.Join(w.Directory, "untracked"), "kept\n")
 	// Told under another name, OpenCode lists it once more as its own.
-	if err := p.provider.release(t.Context(), c, p.dir, w.ProviderID, w.Directory); err != nil {
+	if _, err := p.provider.release(t.Context(), c, p.dir, w.ProviderID, w.Directory); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := c.CreateWorkspace(t.Context(), p.dir, NewWorkspace{

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"strings"
 	"sync"
 	"time"
 
@@ -18,11 +17,16 @@ type Taker interface {
 	Take(ctx context.Context, req workspace.CreateRequest, start func(ctx context.Context, plan workspace.Plan) (directory string, err error)) (workspace.Created, error)
 	// Own marks a worktree as made for an attempt, so that Clear removes it.
 	Own(ctx context.Context, project workspace.Project, directory string, attempt workspace.Attempt) error
+	// Reclaim removes a worktree that was made for an attempt that has given
+	// up, and says what it leaves; an error, with one of the codes of Remove,
+	// where somebody has worked in it, or where it isn't whole and not
+	// abandoned.
+	Reclaim(ctx context.Context, project workspace.Project, w workspace.Workspace, abandoned bool) (left []string, err error)
 }
 
 // createThere has the server make the worktree, with an adapter of its own,
 // and git go on with it.
-func (p *Provider) createThere(ctx context.Context, req workspace.CreateRequest, client *Client, adapter string) (workspace.Created, error) {
+func (p *Provider) createThere(ctx context.Context, req workspace.CreateRequest, client *Client, adapter string, a *allowance) (workspace.Created, error) {
 	taker, ok := p.cfg.Git.(Taker)
 	if !ok {
 		return p.alone(ctx, req, &workspace.Error{
@@ -30,7 +34,7 @@ func (p *Provider) createThere(ctx context.Context, req workspace.CreateRequest,
 			Hint: "load the threadtree plugin in OpenCode",
 		})
 	}
-	m := &there{p: p, client: client, adapter: adapter, id: p.cfg.NewID(), project: req.Project, began: time.Now()}
+	m := &there{p: p, client: client, adapter: adapter, id: p.cfg.NewID(), req: req, began: time.Now(), a: a}
 	given, claim := req, req.Claim
 	req.Claim = func(ctx context.Context, plan workspace.Plan) error {
 		plan.ProviderID = m.id
@@ -45,6 +49,7 @@ func (p *Provider) createThere(ctx context.Context, req workspace.CreateRequest,
 		return m.make(ctx, plan)
 	})
 	if err == nil {
+		p.forgetLate(ctx, m.id)
 		created.Plan.ProviderID = m.id
 		return created, nil
 	}
@@ -52,13 +57,13 @@ func (p *Provider) createThere(ctx context.Context, req workspace.CreateRequest,
 		return workspace.Created{}, err
 	}
 	p.forget(client, req.Project)
-	left, clearErr := p.Clear(ctx, req.Project, m.remains(req))
+	left, clearErr := p.Clear(ctx, req.Project, m.remains())
 	if clearErr != nil {
-		left = append(left, reason(clearErr))
+		left = append(left, reason(clearErr)+"; it is cleared when the project is reconciled")
 	}
 	created, err = p.alone(ctx, given, err)
-	if len(left) > 0 {
-		created.Warnings = append(created.Warnings, "what OpenCode made before could not be cleared: "+strings.Join(left, "; "))
+	for _, line := range left {
+		created.Warnings = append(created.Warnings, "of what OpenCode made before: "+line)
 	}
 	return created, err
 }
@@ -69,8 +74,9 @@ type there struct {
 	client  *Client
 	adapter string
 	id      string
-	project workspace.Project
+	req     workspace.CreateRequest
 	began   time.Time
+	a       *allowance
 	// plan is the last one that was claimed.
 	plan workspace.Plan
 	// failed is true where it is the server that did.
@@ -78,54 +84,74 @@ type there struct {
 }
 
 // remains are what a failed create may have left.
-func (m *there) remains(req workspace.CreateRequest) workspace.Workspace {
+func (m *there) remains() workspace.Workspace {
 	return workspace.Workspace{
-		ThreadID: req.ThreadID, Provider: workspace.ProviderOpenCode, ProviderID: m.id, Branch: m.plan.Branch,
+		ThreadID: m.req.ThreadID, Provider: workspace.ProviderOpenCode, ProviderID: m.id, Branch: m.plan.Branch,
 		BranchCreated: m.plan.BranchCreated, BaseCommit: m.plan.BaseCommit, Directory: m.plan.Directory,
-		Attempt: workspace.Attempt{ID: req.Attempt, StartedAt: m.began},
+		Attempt: workspace.Attempt{ID: m.req.Attempt, StartedAt: m.began},
 	}
 }
 
-// make has the server make the worktree and waits until it is whole.
+// make has the server make the worktree and waits until it is whole. What it
+// is asked for is remembered first, for it may come when nobody waits any more.
 func (m *there) make(ctx context.Context, plan workspace.Plan) (string, error) {
-	limit, cancel := context.WithTimeoutCause(ctx, m.p.cfg.Timeout, ErrTimeout)
-	defer cancel()
-	directory, err := m.ask(limit, plan)
-	if err != nil {
-		m.failed = true
-		return "", failure(ctx, "OpenCode did not make the worktree", "what it made is cleared away", m.p.late(err))
-	}
-	return directory, nil
-}
-
-// ask makes the call. The server's own adapter answers before the files are
-// there: an event tells when they are, for which one has to be listening
-// before.
-func (m *there) ask(ctx context.Context, plan workspace.Plan) (string, error) {
 	wanted := NewWorkspace{ID: m.id, Type: m.adapter}
+	asked := late{ID: m.id, Project: m.req.Project.ID, Server: m.client.URL(), Attempt: m.req.Attempt, Began: m.began}
 	if m.adapter != AdapterWorktree {
 		// Somebody's adapter: it names a branch of its own where it is given
 		// none, and is waited for until it is done.
 		if plan.BranchCreated {
-			wanted.Branch = plan.Branch
+			wanted.Branch, asked.Branch, asked.BaseCommit = plan.Branch, plan.Branch, plan.BaseCommit
 		}
 		wanted.Extra = map[string]string{"baseBranch": plan.BaseCommit}
-		made, err := m.client.CreateWorkspace(ctx, placeOf(m.project, ""), wanted)
-		return made.Directory, flagged(err)
 	}
-	l, err := listen(ctx, m.client)
-	if err != nil {
+	limit, done := m.a.wait(ctx)
+	defer done()
+	directory, err := m.ask(limit, wanted, &asked)
+	if err == nil {
+		return directory, nil
+	}
+	m.failed = true
+	if asked.Answered || asked.Directory != "" {
+		kept, stop := context.WithTimeout(context.WithoutCancel(ctx), maxSpare)
+		defer stop()
+		err = errors.Join(err, m.p.remember(kept, asked))
+	}
+	return "", failure(ctx, "OpenCode did not make the worktree", "what it made is cleared away", m.p.late(err))
+}
+
+// ask makes the call. The server's own adapter answers before the files are
+// there: an event tells when they are, for which one has to be listening
+// before. What the answers tell is noted in asked.
+func (m *there) ask(ctx context.Context, wanted NewWorkspace, asked *late) (string, error) {
+	place := placeOf(m.req.Project, "")
+	var l *listener
+	if m.adapter == AdapterWorktree {
+		var err error
+		if l, err = listen(ctx, m.client); err != nil {
+			return "", err
+		}
+		defer l.stop()
+	}
+	if err := m.p.remember(ctx, *asked); err != nil {
 		return "", err
 	}
-	defer l.stop()
-	made, err := m.client.CreateWorkspace(ctx, placeOf(m.project, ""), wanted)
+	made, err := m.client.CreateWorkspace(ctx, place, wanted)
+	if e, ok := errors.AsType[*Error](err); ok && e.Status != 0 {
+		asked.Answered = true
+	}
 	if err != nil {
 		return "", flagged(err)
 	}
+	asked.Directory = made.Directory
 	if made.Directory == "" {
 		return "", &Error{Op: "create workspace", Err: ErrMalformed, Message: "it didn't say where the worktree is"}
 	}
-	return made.Directory, l.wait(ctx, made.Directory)
+	if l != nil {
+		err = l.wait(ctx, made.Directory)
+	}
+	asked.Answered = err == nil || ctx.Err() == nil && !errors.Is(err, ErrUnreachable)
+	return made.Directory, err
 }
 
 // listener waits for the worktrees that a server makes.
@@ -223,38 +249,4 @@ func (l *listener) wait(ctx context.Context, directory string) error {
 			return context.Cause(ctx)
 		}
 	}
-}
-
-// located is w with the directory that the server has for it, where the
-// record has none: a create was interrupted before it knew. kept says what is
-// there and is not the attempt's.
-func (p *Provider) located(ctx context.Context, project workspace.Project, w workspace.Workspace) (_ workspace.Workspace, kept []string, err error) {
-	taker, ok := p.cfg.Git.(Taker)
-	if !ok || w.Directory != "" || w.ProviderID == "" {
-		return w, nil, nil
-	}
-	ctx, cancel := context.WithTimeoutCause(ctx, p.cfg.Timeout, ErrTimeout)
-	defer cancel()
-	client, err := p.cfg.Connection.Client(ctx)
-	if err != nil {
-		return w, nil, err
-	}
-	rows, err := client.Workspaces(ctx, placeOf(project, ""))
-	if err != nil {
-		return w, nil, err
-	}
-	for _, row := range rows {
-		if row.ID != w.ProviderID || row.Directory == "" || row.Type == AdapterThreadtree {
-			continue
-		}
-		switch err := taker.Own(ctx, project, row.Directory, w.Attempt); {
-		case errors.Is(err, workspace.ErrProviderFailed):
-			kept = append(kept, reason(err))
-		case err != nil:
-			return w, nil, err
-		default:
-			w.Directory = row.Directory
-		}
-	}
-	return w, kept, nil
 }

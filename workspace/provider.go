@@ -141,6 +141,9 @@ type Removed struct {
 	Tip string
 	// Left has a line for each thing that was left in place, with the reason.
 	Left []string
+	// Warnings has a line for each thing that was done besides and that a
+	// person wants to know of, such as that an agent's turn was stopped.
+	Warnings []string
 	// Kept is what can be restored, nil where nothing was kept.
 	Kept *Kept
 }

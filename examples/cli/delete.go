@@ -52,6 +52,9 @@ func (a *app) deleted(d workspace.Deleted) string {
 	if d.Removed.Branch != "" {
 		fmt.Fprintf(&b, "  branch     %s%s\n", visible(d.Removed.Branch), bracketed("was ", short(d.Removed.BranchTip)))
 	}
+	for _, warning := range d.Removed.Warnings {
+		b.WriteString(a.hang("  ! ", warning))
+	}
 	for _, left := range d.Removed.Left {
 		b.WriteString(a.hang("  left       ", left))
 	}

@@ -77,10 +77,13 @@ type deletedJSON struct {
 	// are absent where the snapshot has all but ignored files.
 	DirectoryUntil  string   `json:"directory_until,omitempty"`
 	WithoutSnapshot []string `json:"missing_from_snapshot,omitempty"`
+	// Warnings is what was done besides, Left what was left in place.
+	Warnings []string `json:"warnings,omitempty"`
+	Left     []string `json:"left,omitempty"`
 }
 
 func deletedOf(d workspace.Deleted) deletedJSON {
-	j := deletedJSON{Deleted: true}
+	j := deletedJSON{Deleted: true, Warnings: d.Removed.Warnings, Left: d.Removed.Left}
 	if d.Trashed != nil {
 		j.RestoreUntil = timeOf(d.Trashed.RestorableUntil)
 		if missing := d.Trashed.Kept.Missing; len(missing) > 0 {
