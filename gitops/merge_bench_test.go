@@ -1,7 +1,6 @@
 package gitops
 
 import (
-	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -93,15 +92,9 @@ func (s *spent) add(do func()) {
 	s.cpus = append(s.cpus, processors()-before)
 }
 
-func (s *spent) wall() float64 { return median(s.walls) }
+func (s *spent) wall() float64 { return milliseconds(median(s.walls)) }
 
-func (s *spent) cpu() float64 { return median(s.cpus) }
-
-// median is in milliseconds.
-func median(all []time.Duration) float64 {
-	all = slices.Sorted(slices.Values(all))
-	return float64(all[len(all)/2].Microseconds()) / 1e3
-}
+func (s *spent) cpu() float64 { return milliseconds(median(s.cpus)) }
 
 // processors is what this process and its children have used of them so far.
 func processors() time.Duration {

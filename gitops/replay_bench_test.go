@@ -107,9 +107,3 @@ func BenchmarkReplay(b *testing.B) {
 		})
 	}
 }
-
-func took(do func()) time.Duration {
-	start := time.Now()
-	do()
-	return time.Since(start)
-}
