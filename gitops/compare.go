@@ -35,6 +35,9 @@ type comparer struct {
 	// working finds the processes and where they work.
 	working func() []usingProcess
 
+	// surveyed is written before the comparer is used by others.
+	surveyed surveyed
+
 	mu    sync.Mutex
 	sides map[string]func() side
 }
@@ -162,69 +165,76 @@ type relation struct {
 
 // relation compares a commit with a base. Both are object ids.
 func (c *comparer) relation(ctx context.Context, base, head string) (relation, error) {
-	if base == head {
-		return relation{merged: new(true)}, nil
-	}
-	key := relationKey{common: c.project.ID, base: base, head: head}
-	if rel, ok := c.r.relations.get(key); ok {
+	p := commitPair{base: base, head: head}
+	if rel, ok := c.known(p); ok {
 		return rel, nil
 	}
 	if ahead, ok := c.refs.linear(base, head); ok {
-		return relation{ahead: ahead, merged: new(false)}, nil
+		rel := relation{ahead: ahead, merged: new(false)}
+		c.remember(p, rel)
+		return rel, nil
 	}
-	out, err := c.r.git.line(ctx, c.refs.command("rev-list", "--left-right", "--count", base+"..."+head, "--"))
-	if err != nil {
-		return relation{}, err
-	}
-	var rel relation
-	behind, ahead, _ := strings.Cut(out, "\t")
-	if rel.behind, err = strconv.Atoi(behind); err != nil {
-		return relation{}, err
-	}
-	if rel.ahead, err = strconv.Atoi(ahead); err != nil {
-		return relation{}, err
+	rel, ok := c.surveyed.counts[p]
+	if !ok {
+		out, err := c.r.git.line(ctx, c.refs.command("rev-list", "--left-right", "--count", base+"..."+head, "--"))
+		if err != nil {
+			return relation{}, err
+		}
+		behind, ahead, _ := strings.Cut(out, "\t")
+		if rel.behind, err = strconv.Atoi(behind); err != nil {
+			return relation{}, err
+		}
+		if rel.ahead, err = strconv.Atoi(ahead); err != nil {
+			return relation{}, err
+		}
 	}
 	merged, err := c.merged(ctx, base, head, rel)
-	switch {
-	case err != nil:
+	if err != nil {
 		rel.unknown = because(err)
-		return rel, nil
-	default:
+		if _, ok := errors.AsType[tooFar](err); !ok {
+			return rel, nil
+		}
+	} else {
 		rel.merged = &merged
 	}
-	// A shallow history may yet become deeper.
-	if _, err := os.Lstat(filepath.Join(c.project.ID, "shallow")); isAbsent(err) {
-		c.r.relations.put(key, rel)
-	}
+	c.remember(p, rel)
 	return rel, nil
 }
 
-// relationCache remembers what can't change: how two commits stand to each
-// other. It is bounded. The zero value is ready for use.
-type relationCache struct {
-	mu    sync.Mutex
-	known map[relationKey]relation
-}
-
-type relationKey struct{ common, base, head string }
-
-// maxRelations bounds the cache; past it the cache begins anew.
-const maxRelations = 4096
-
-func (c *relationCache) get(key relationKey) (relation, bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	rel, ok := c.known[key]
-	return rel, ok
-}
-
-func (c *relationCache) put(key relationKey, rel relation) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.known == nil || len(c.known) >= maxRelations {
-		c.known = make(map[relationKey]relation)
+// known returns a relation that needs no process.
+func (c *comparer) known(p commitPair) (relation, bool) {
+	if p.base == p.head {
+		return relation{merged: new(true)}, true
 	}
-	c.known[key] = rel
+	if rel, ok := c.surveyed.relations[p]; ok {
+		return rel, true
+	}
+	if !c.lasting() {
+		return relation{}, false
+	}
+	return c.r.relations.get(relationKey{c.project.ID, p})
+}
+
+// remember keeps a relation that can't change.
+func (c *comparer) remember(p commitPair, rel relation) {
+	if c.lasting() {
+		c.r.relations.put(relationKey{c.project.ID, p}, rel)
+	}
+}
+
+// lasting reports whether how two commits stand to each other can't change. A
+// shallow history may yet become deeper, and replaced commits change it.
+func (c *comparer) lasting() bool {
+	_, err := os.Lstat(filepath.Join(c.project.ID, "shallow"))
+	return isAbsent(err) && !c.refs.rewritten()
+}
+
+// relationCache remembers how two commits stand to each other.
+type relationCache = memo[relationKey, relation]
+
+type relationKey struct {
+	common string
+	commitPair
 }
 
 // because says in a few words why something could not be found out.

@@ -24,19 +24,27 @@ type edit struct{ before, after version }
 func parseRaw(out []byte) (map[string]edit, error) {
 	edits := make(map[string]edit)
 	for len(out) > 0 {
-		record, rest, ok := bytes.Cut(out, []byte{0})
-		fields := strings.Fields(strings.TrimPrefix(string(record), ":"))
-		if !ok || len(fields) != 5 {
-			return nil, fmt.Errorf("a line of the differences can't be read: %q", clip(record))
+		path, e, rest, err := parseRawRecord(out)
+		if err != nil {
+			return nil, err
 		}
-		path, rest, ok := bytes.Cut(rest, []byte{0})
-		if !ok {
-			return nil, fmt.Errorf("the differences end within a record: %q", clip(record))
-		}
-		edits[string(path)] = edit{version{fields[0], fields[2]}, version{fields[1], fields[3]}}
-		out = rest
+		edits[path], out = e, rest
 	}
 	return edits, nil
+}
+
+// parseRawRecord reads the first record of such an output.
+func parseRawRecord(out []byte) (path string, e edit, rest []byte, err error) {
+	record, rest, ok := bytes.Cut(out, []byte{0})
+	fields := strings.Fields(strings.TrimPrefix(string(record), ":"))
+	if !ok || len(fields) != 5 {
+		return "", edit{}, nil, fmt.Errorf("a line of the differences can't be read: %q", clip(record))
+	}
+	name, rest, ok := bytes.Cut(rest, []byte{0})
+	if !ok {
+		return "", edit{}, nil, fmt.Errorf("the differences end within a record: %q", clip(record))
+	}
+	return string(name), edit{version{fields[0], fields[2]}, version{fields[1], fields[3]}}, rest, nil
 }
 
 func (c *comparer) edits(ctx context.Context, from, to string) (map[string]edit, error) {
@@ -61,29 +69,56 @@ func (c *comparer) bringsNothing(ctx context.Context, base, head, fork string) (
 	if err != nil {
 		return false, err
 	}
-	var merges []edit // from the fork's version to head's
-	var bases []version
+	verdict, merges := compareContents(own, theirs)
+	for _, m := range merges {
+		if same, err := c.mergesTo(ctx, m.mine, m.base); err != nil || !same {
+			return false, err
+		}
+	}
+	return verdict != contentsDiffer, nil
+}
+
+// contentsVerdict tells whether a base has the files as head has them.
+type contentsVerdict int
+
+const (
+	// contentsDiffer: merging head would change a file.
+	contentsDiffer contentsVerdict = iota
+	// contentsAlike: it would change none.
+	contentsAlike
+	// contentsMerge: some files have to be merged to know.
+	contentsMerge
+)
+
+// contentMerge is an edit of head's, and the base's version of the file.
+type contentMerge struct {
+	mine edit
+	base version
+}
+
+// compareContents compares what both sides have made of the fork's files, and
+// returns which have to be merged to know.
+func compareContents(own, theirs map[string]edit) (contentsVerdict, []contentMerge) {
+	var merges []contentMerge
 	for path, mine := range own {
 		other, changed := theirs[path]
 		switch {
 		case !changed:
-			return false, nil
+			return contentsDiffer, nil
 		case other.after == mine.after:
 		case !mergeable(mine, other):
-			return false, nil
+			return contentsDiffer, nil
 		default:
-			merges, bases = append(merges, mine), append(bases, other.after)
+			merges = append(merges, contentMerge{mine, other.after})
 		}
 	}
-	if len(merges) > maxContents {
-		return false, nil // the search decides
+	switch {
+	case len(merges) > maxContents:
+		return contentsDiffer, nil // the search decides
+	case len(merges) > 0:
+		return contentsMerge, merges
 	}
-	for i, mine := range merges {
-		if same, err := c.mergesTo(ctx, mine, bases[i]); err != nil || !same {
-			return false, err
-		}
-	}
-	return true, nil
+	return contentsAlike, nil
 }
 
 // mergeable reports whether the three versions of a path are files, and the

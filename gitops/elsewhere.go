@@ -14,12 +14,12 @@ func (l *looker) elsewhere(ctx context.Context, base, own string) {
 		return
 	case l.w.Head == "", l.w.Branch != "" && l.w.Branch != own, l.state.Merged != nil && *l.state.Merged:
 	default:
-		n, err := l.c.only(ctx, l.w.Head, l.w.Branch)
+		others, err := l.c.kept(ctx, l.w.Head, l.w.Branch)
 		if err != nil {
 			l.unknown("whether other branches have its commits", l.because(ctx, err))
 			return
 		}
-		if n > 0 {
+		if !others {
 			known := false
 			if kept, known = l.mergedByDefault(ctx, base); !known {
 				return
@@ -45,6 +45,15 @@ func (l *looker) mergedByDefault(ctx context.Context, base string) (merged, know
 		return false, false
 	}
 	return *rel.merged, known || *rel.merged
+}
+
+// kept reports whether refs other than the given branch have a commit.
+func (c *comparer) kept(ctx context.Context, sha, branch string) (bool, error) {
+	if known, ok := c.surveyed.kept[keptKey{sha, branch}]; ok {
+		return known, nil
+	}
+	n, err := c.only(ctx, sha, branch)
+	return n == 0, err
 }
 
 // only counts the commits that no ref but the given branch has, and no

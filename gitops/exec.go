@@ -185,6 +185,49 @@ func (g *git) line(ctx context.Context, c command) (string, error) {
 	return strings.TrimSuffix(string(out), "\n"), err
 }
 
+// lines is stream that calls each with every line of the output until it
+// returns false, which ends the command; that is no error.
+func (g *git) lines(ctx context.Context, c command, each func(line []byte) bool) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	w := &lineWriter{each: each, enough: cancel}
+	err := g.stream(ctx, c, w)
+	if w.ended {
+		return nil
+	}
+	return err
+}
+
+// lineWriter takes output apart into lines.
+type lineWriter struct {
+	each    func(line []byte) bool
+	enough  func()
+	ended   bool
+	partial []byte
+}
+
+// Write takes the next part of the output. It fails once enough was read.
+func (w *lineWriter) Write(p []byte) (int, error) {
+	for rest := p; ; {
+		line, after, ok := bytes.Cut(rest, []byte("\n"))
+		if w.ended {
+			return 0, io.ErrClosedPipe
+		}
+		if !ok {
+			w.partial = append(w.partial, rest...)
+			return len(p), nil
+		}
+		if len(w.partial) > 0 {
+			line = append(w.partial, line...)
+		}
+		if !w.each(line) {
+			w.ended = true
+			w.enough()
+		}
+		w.partial, rest = w.partial[:0], after
+	}
+}
+
 // process is any program that is run: git, a hook, a set-up command.
 type process struct {
 	path     string

@@ -53,9 +53,9 @@ func (c *comparer) merged(ctx context.Context, base, head string, rel relation) 
 		return false, nil
 	}
 	if rel.behind > maxSearched {
-		return false, fmt.Errorf("the base has %d commits since, more than the %d that are looked through for a squash merge", rel.behind, maxSearched)
+		return false, tooFar(rel.behind)
 	}
-	return c.found(ctx, base, fork, own)
+	return c.search(ctx, base, fork, own)
 }
 
 // ownPatches are the changes of a branch: as a whole and commit by commit.
@@ -122,46 +122,60 @@ func (c *comparer) patches(ctx context.Context, commits []string) ([]patch, erro
 	return scanner.finish(), nil
 }
 
-// found looks for the changes among the base's commits since the fork.
-func (c *comparer) found(ctx context.Context, base, fork string, own ownPatches) (bool, error) {
-	wanted := own.single
-	if !own.whole.empty {
-		wanted = append([]patch{own.whole}, wanted...)
+// wanted are the changes of which one, or all but the first, are looked for.
+func (o ownPatches) wanted() []patch {
+	if o.whole.empty {
+		return o.single
 	}
+	return append([]patch{o.whole}, o.single...)
+}
+
+// search looks for the changes among the base's commits since the fork.
+func (c *comparer) search(ctx context.Context, base, fork string, own ownPatches) (bool, error) {
 	cmd := c.refs.command("rev-list", "--no-merges", "--full-history", base, "^"+fork, "--")
-	cmd.args = append(cmd.args, firstPaths(wanted)...)
+	cmd.args = append(cmd.args, firstPaths(own.wanted())...)
 	cmd.env = append(cmd.env, "GIT_LITERAL_PATHSPECS=1")
 	out, err := c.r.git.line(ctx, cmd)
 	if err != nil || out == "" {
 		return false, err
 	}
 	patches, err := c.patches(ctx, strings.Fields(out))
-	if err != nil {
-		return false, err
-	}
+	return err == nil && own.among(patches), err
+}
+
+// among reports whether one of the patches makes the whole change, or some
+// make each its part.
+func (o ownPatches) among(patches []patch) bool {
 	seen := make(map[[32]byte]bool, len(patches))
 	for _, p := range patches {
 		if !p.empty {
 			seen[p.id] = true
 		}
 	}
-	if !own.whole.empty && seen[own.whole.id] {
-		return true, nil
+	if !o.whole.empty && seen[o.whole.id] {
+		return true
 	}
-	if own.merges {
-		return false, nil
+	if o.merges {
+		return false
 	}
 	any := false
-	for _, p := range own.single {
+	for _, p := range o.single {
 		if p.empty {
 			continue
 		}
 		if !seen[p.id] {
-			return false, nil
+			return false
 		}
 		any = true
 	}
-	return any, nil
+	return any
+}
+
+// tooFar is the error that a base has too many commits to be looked through.
+type tooFar int
+
+func (n tooFar) Error() string {
+	return fmt.Sprintf("the base has %d commits since, more than the %d that are looked through for a squash merge", int(n), maxSearched)
 }
 
 // firstPaths returns a path of each change: a commit that makes the same one

@@ -209,16 +209,16 @@ func TestParseRaw(t *testing.T) {
 func TestRelationsAreBounded(t *testing.T) {
 	t.Parallel()
 	var c relationCache
-	for i := range maxRelations*2 + 1 {
-		c.put(relationKey{head: fmt.Sprint(i)}, relation{ahead: i})
-		if len(c.known) > maxRelations {
+	for i := range maxMemo*2 + 1 {
+		c.put(relationKey{commitPair: commitPair{head: fmt.Sprint(i)}}, relation{ahead: i})
+		if len(c.known) > maxMemo {
 			t.Fatalf("%d are kept", len(c.known))
 		}
 	}
-	if rel, ok := c.get(relationKey{head: fmt.Sprint(maxRelations * 2)}); !ok || rel.ahead != maxRelations*2 {
+	if rel, ok := c.get(relationKey{commitPair: commitPair{head: fmt.Sprint(maxMemo * 2)}}); !ok || rel.ahead != maxMemo*2 {
 		t.Errorf("the last one is %+v, %v", rel, ok)
 	}
-	if _, ok := c.get(relationKey{head: "none"}); ok {
+	if _, ok := c.get(relationKey{commitPair: commitPair{head: "none"}}); ok {
 		t.Error("one that was never put")
 	}
 }

@@ -216,6 +216,9 @@ func (x *refs) linear(base, head string) (ahead int, ok bool) {
 	return 0, false
 }
 
+// rewrittenTimeout bounds the question to git.
+const rewrittenTimeout = 10 * time.Second
+
 // rewritten reports whether history is another than the commits say, because
 // some are replaced.
 func (x *refs) rewritten() bool {
@@ -224,6 +227,13 @@ func (x *refs) rewritten() bool {
 			if _, err := os.Lstat(filepath.Join(x.common, path)); err == nil {
 				x.isReplaced = true
 			}
+		}
+		if x.store == nil {
+			ctx, cancel := context.WithTimeout(context.Background(), rewrittenTimeout)
+			defer cancel()
+			out, err := x.git.run(ctx, x.command("for-each-ref", "--count=1", "refs/replace/"))
+			x.isReplaced = x.isReplaced || err != nil || len(out) > 0
+			return
 		}
 		packed, err := x.store.packedRefs()
 		for name := range packed {

@@ -19,7 +19,8 @@ type Options struct {
 	// Env is the environment that git starts from, nil for the process's own.
 	// Variables that tie git to a repository are dropped from it.
 	Env []string
-	// StateTimeout bounds the look at one worktree, 10 s if 0.
+	// StateTimeout bounds the look at one worktree's files, and apart from it
+	// the comparison of its commits, 10 s if 0.
 	StateTimeout time.Duration
 	// LockTimeout bounds the wait for a repository's lock, 60 s if 0.
 	LockTimeout time.Duration
@@ -28,8 +29,8 @@ type Options struct {
 }
 
 // Repository reads git repositories, any number of them. It is safe for
-// concurrent use, and keeps nothing but the locks it holds and a bounded
-// number of comparisons of commits.
+// concurrent use, and keeps nothing but the locks it holds and a bounded number
+// of answers that can't change, as how two commits stand to each other.
 type Repository struct {
 	git          *git
 	home         string
@@ -38,6 +39,7 @@ type Repository struct {
 	now          func() time.Time
 	locks        repoLocks
 	relations    relationCache
+	kept         memo[keptIn, bool]
 	// reached is told of each step that a crash may come after. Tests set it.
 	reached func(step string)
 }

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/threadtree/threadtree/workspace"
@@ -15,9 +14,14 @@ import (
 
 // States finds out the state of each worktree, as many at once as Go may use
 // processors, and calls each once a query, one call at a time, as soon as a
-// state is known. A worktree that takes longer than Options.StateTimeout has
-// the rest of its state unknown. The error is that of a repository that can't
-// be read, or of ctx; after it each isn't called any more.
+// state is known: in about the order of the queries. A worktree that takes
+// longer than Options.StateTimeout has the rest of its state unknown. The error
+// is that of a repository that can't be read, or of ctx; after it each isn't
+// called any more.
+//
+// The commits of all are compared together, by as few processes as that takes,
+// while the files are looked at. What was found out about the same commits
+// before is not looked for again.
 func (r *Repository) States(ctx context.Context, p workspace.Project, queries []workspace.StateQuery, each func(int, workspace.State)) error {
 	if len(queries) == 0 {
 		return nil
@@ -27,39 +31,19 @@ func (r *Repository) States(ctx context.Context, p workspace.Project, queries []
 		return withOp("list", failure("list", "the state of the worktrees could not be found out", "", err))
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	var group sync.WaitGroup
-	defer group.Wait()
+	l := &stateLooks{r: r, c: c, queries: queries, surveyed: make(chan struct{}), results: make(chan stateResult)}
+	defer l.group.Wait()
 	defer cancel()
-
-	type result struct {
-		i     int
-		state workspace.State
-	}
-	next, results := make(chan int), make(chan result)
-	for range min(runtime.GOMAXPROCS(0), len(queries)) {
-		group.Go(func() {
-			for i := range next {
-				select {
-				case results <- result{i, r.state(ctx, c, queries[i])}:
-				case <-ctx.Done():
-					return
-				}
-			}
-		})
-	}
-	group.Go(func() {
-		defer close(next)
-		for i := range queries {
-			select {
-			case next <- i:
-			case <-ctx.Done():
-				return
-			}
-		}
+	l.group.Go(func() {
+		defer close(l.surveyed)
+		c.survey(ctx, queries)
 	})
+	for range min(runtime.GOMAXPROCS(0), len(queries)) {
+		l.group.Go(func() { l.work(ctx) })
+	}
 	for range queries {
 		select {
-		case res := <-results:
+		case res := <-l.results:
 			// What was cut short by the end of ctx is no result.
 			if ctx.Err() == nil {
 				each(res.i, res.state)
@@ -76,6 +60,7 @@ func (r *Repository) States(ctx context.Context, p workspace.Project, queries []
 type looker struct {
 	r      *Repository
 	c      *comparer
+	q      workspace.StateQuery
 	w      workspace.Worktree
 	gitDir string
 	state  workspace.State
@@ -94,32 +79,48 @@ func (l *looker) because(ctx context.Context, err error) string {
 	return because(err)
 }
 
-func (r *Repository) state(ctx context.Context, c *comparer, q workspace.StateQuery) workspace.State {
-	ctx, cancel := context.WithTimeout(ctx, r.stateTimeout)
-	defer cancel()
-	l := &looker{r: r, c: c, w: q.Worktree, gitDir: c.project.ID}
+func (r *Repository) newLooker(c *comparer, q workspace.StateQuery) *looker {
+	l := &looker{r: r, c: c, q: q, w: q.Worktree, gitDir: c.project.ID}
 	if !q.Worktree.Main {
-		if q.Worktree.Admin == "" {
-			l.unknown("its state", "the worktree has no entry in the repository")
-			return l.state
-		}
 		l.gitDir = filepath.Join(c.project.ID, "worktrees", q.Worktree.Admin)
 	}
+	return l
+}
+
+// nowhere notes that there is nothing to look at.
+func (l *looker) nowhere() bool {
+	if l.w.Main || l.w.Admin != "" {
+		return false
+	}
+	l.unknown("its state", "the worktree has no entry in the repository")
+	return true
+}
+
+// files looks at what is in the working copy and in its git directory.
+func (l *looker) files(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, l.r.stateTimeout)
+	defer cancel()
 	l.state.Operation = operation(l.gitDir)
 	l.state.Committed = committed(l.gitDir)
 	l.process()
-	l.unfinished(ctx)
-	l.compare(ctx, q.Base, q.Own)
-	l.activity(ctx)
 	l.changes(ctx)
-	return l.state
 }
 
-// compare finds out how HEAD stands to the base. It may take half of the
-// time, so that some is left to look at the files.
-func (l *looker) compare(ctx context.Context, base, own string) {
-	ctx, cancel := context.WithTimeout(ctx, l.r.stateTimeout/2)
+// commits looks at what is checked out.
+func (l *looker) commits(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, l.r.stateTimeout)
 	defer cancel()
+	// What the files told comes after.
+	told := l.state.Unknown
+	l.state.Unknown = nil
+	l.unfinished(ctx)
+	l.compare(ctx, l.q.Base, l.q.Own)
+	l.activity(ctx)
+	l.state.Unknown = append(l.state.Unknown, told...)
+}
+
+// compare finds out how HEAD stands to the base.
+func (l *looker) compare(ctx context.Context, base, own string) {
 	defer l.elsewhere(ctx, base, own)
 	s := l.c.side(ctx, base)
 	l.state.Default = l.w.Branch != "" && (l.w.Branch == l.c.main || l.w.Branch == s.branch)
