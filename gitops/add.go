@@ -33,7 +33,10 @@ func (m *making) claimAndAdd(ctx context.Context, c *chooser) (choice, string, e
 	if err != nil {
 		return choice{}, "", err
 	}
-	if err = writeMarker(admin, m.marker(made)); err == nil {
+	if !m.written {
+		err = writeMarker(admin, m.marker(made))
+	}
+	if err == nil {
 		m.setUpstream(ctx, &made)
 	}
 	return made, admin, m.failed(made.plan, "the worktree's entry can't be written to", "see that the repository can be written to", err)
@@ -43,15 +46,19 @@ func (m *making) marker(made choice) marker {
 	return marker{Attempt: m.req.Attempt, Thread: m.req.ThreadID, Start: made.start}
 }
 
-// add runs "git worktree add", again where it failed and left nothing that
+// add makes branch and entry, again where that failed and left nothing that
 // couldn't be cleared.
 func (m *making) add(ctx context.Context, lock *repoLock, made choice) (admin string, err error) {
 	directory := made.plan.Directory
 	if err := os.MkdirAll(filepath.Dir(directory), 0o755); err != nil {
 		return "", cantHold(filepath.Dir(directory), "", err)
 	}
+	once := m.addOnce
+	if made.plan.BranchCreated && m.set.writable(m.r.openRefs(m.req.Project.ID)) {
+		once, m.written = m.writeOnce, true
+	}
 	for try := 1; ; try++ {
-		admin, err = m.addOnce(ctx, lock, made)
+		admin, err = once(ctx, lock, made)
 		if err == nil || ctx.Err() != nil || try == addTries {
 			break
 		}
@@ -64,10 +71,13 @@ func (m *making) add(ctx context.Context, lock *repoLock, made choice) (admin st
 		case <-ctx.Done():
 		}
 	}
-	return admin, m.failed(made.plan, "the worktree could not be added", m.addHint(), err)
+	if err != nil {
+		err = m.failed(made.plan, "the worktree could not be added", m.addHint(), err)
+	}
+	return admin, err
 }
 
-// addOnce makes branch and entry, and no files.
+// addOnce has git make branch and entry, and no files.
 func (m *making) addOnce(ctx context.Context, lock *repoLock, made choice) (admin string, err error) {
 	args := []string{"worktree", "add", "-q", "--no-checkout", "--lock", "--reason=" + makingReason + m.req.Attempt}
 	if made.plan.BranchCreated {

@@ -264,6 +264,7 @@ func TestAddIsTriedAgain(t *testing.T) {
 	l := newLab(t)
 	tries := filepath.Join(l.root, "tries")
 	// Twice git is ended when it has made branch and entry.
+	l.gitAdds()
 	l.git = l.wrap(`*"worktree add"*`, `echo x >> `+tries+`; if [ $(wc -l < `+tries+`) -lt 3 ]; then $git "$@"; exit 128; fi`)
 	w := l.made(titled("one"))
 	if content, _ := os.ReadFile(tries); len(content) != 6 {
@@ -278,6 +279,7 @@ func TestAddIsTriedAgain(t *testing.T) {
 func TestEntryThatBreaksTheRepositoryIsNamed(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
+	l.gitAdds()
 	l.run(l.dir, "worktree", "add", "-q", "-b", "x", filepath.Join(l.root, "x"))
 	broken := filepath.Join(l.dir, ".git", "worktrees", "x", "commondir")
 	l.write(broken, "")

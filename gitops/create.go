@@ -4,9 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
-	"time"
 
 	"github.com/threadtree/threadtree/workspace"
 )
@@ -17,6 +14,8 @@ type making struct {
 	r   *Repository
 	req workspace.CreateRequest
 	set *settings
+	// written is true where the entry was written here and not by git.
+	written bool
 	// warnings are what went less than well so far.
 	warnings []string
 }
@@ -186,18 +185,6 @@ func (m *making) warn(phase workspace.Phase, format string, args ...any) {
 	m.req.Progress(workspace.Event{Phase: phase, Message: message, Warning: true})
 }
 
-// checkout writes the files, exactly as "git worktree add" has it done. It
-// needs no lock: nobody else knows of the worktree yet.
-func (m *making) checkout(ctx context.Context, plan workspace.Plan, admin string) error {
-	m.req.Progress(workspace.Event{Phase: workspace.PhaseCheckout, Message: "Checking out files"})
-	_, err := m.r.git.run(ctx, command{
-		dir: plan.Directory, args: []string{"reset", "-q", "--hard", "--no-recurse-submodules"}, write: true,
-		env: []string{"GIT_DIR=" + admin, "GIT_WORK_TREE=" + plan.Directory}, config: m.set.hooksOff(m.req.Setup),
-		inherit: m.req.Inherit,
-	})
-	return m.failed(plan, "the files could not be checked out", "see what git says: a filter that is required may be missing, or the disk be full", err)
-}
-
 // furnish does what makes a worktree more useful and can only warn.
 func (m *making) furnish(ctx context.Context, made choice, admin string) {
 	m.warnHome(ctx)
@@ -211,21 +198,4 @@ func (m *making) furnish(ctx context.Context, made choice, admin string) {
 		options: m.p.o.Setup, source: m.set.mainTop, directory: made.plan.Directory,
 		subdirectory: m.req.Project.Subdirectory, progress: m.req.Progress, inherit: m.req.Inherit,
 	})...)
-}
-
-// largeIndex is the size of an index from which on keeping track of untracked
-// files is worth its writing: some ten thousand files.
-const largeIndex = 1 << 20
-
-// cacheUntracked makes each later status of a large worktree faster. Where it
-// can't, nothing is lost.
-func (m *making) cacheUntracked(ctx context.Context, directory, admin string) {
-	info, err := os.Stat(filepath.Join(admin, "index"))
-	if err != nil || info.Size() < largeIndex || m.set.get("core.untrackedcache") != "" || m.set.get("core.splitindex") != "" {
-		return
-	}
-	_, _ = m.r.git.run(ctx, command{
-		dir: directory, args: []string{"update-index", "--untracked-cache"}, write: true, inherit: m.req.Inherit,
-		config: m.set.hooksOff(m.req.Setup), timeout: time.Minute,
-	})
 }

@@ -40,6 +40,20 @@ func readEntries(commonDir string) ([]entry, error) {
 	return all, nil
 }
 
+// entryDirectories returns where the repository has its worktrees.
+func entryDirectories(commonDir string) ([]string, error) {
+	root := filepath.Join(commonDir, "worktrees")
+	names, err := os.ReadDir(root)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	directories := make([]string, len(names))
+	inParallel(len(names), func(i int) {
+		directories[i] = entryDirectory(filepath.Join(root, names[i].Name()))
+	})
+	return slices.DeleteFunc(directories, func(d string) bool { return d == "" }), nil
+}
+
 func readEntry(path string) entry {
 	e := entry{path: path, directory: entryDirectory(path), marker: readMarker(path)}
 	e.attempt = e.marker.Attempt

@@ -24,9 +24,11 @@ const helperEnv = "THREADTREE_TEST_HELPER"
 // errand is what a re-executed test process has to do: one create.
 type errand struct {
 	Dir, Home, Git, Title, Attempt, Plan string
-	Env                                  []string
-	Setup                                [][]string
-	Thread                               string
+	// At is the step after which the process ends itself.
+	At     string
+	Env    []string
+	Setup  [][]string
+	Thread string
 }
 
 // TestHelperProcess is no test of its own: it is the process that others end.
@@ -42,6 +44,11 @@ func TestHelperProcess(t *testing.T) {
 	r, err := New(Options{Home: e.Home, Env: e.Env, Git: e.Git})
 	if err != nil {
 		t.Fatal(err)
+	}
+	r.reached = func(step string) {
+		if step == e.At {
+			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		}
 	}
 	locks, err := NewAttemptLocks(filepath.Join(e.Home, "locks"), "here")
 	if err != nil {
@@ -220,6 +227,9 @@ func (l *lab) wrap(pattern, more string) string {
 	return path
 }
 
+// gitAdds makes the repository one whose entries git itself has to write.
+func (l *lab) gitAdds() { l.run(l.dir, "config", "core.sharedRepository", "group") }
+
 func TestKilledAtEachStep(t *testing.T) {
 	t.Parallel()
 	const kill = "kill -9 $PPID"
@@ -227,17 +237,29 @@ func TestKilledAtEachStep(t *testing.T) {
 		prepare  func(l *lab, e *errand)
 		complete bool
 	}{
-		"between claim and add": {prepare: func(l *lab, e *errand) { e.Git = l.wrap(`*"worktree add"*`, kill+"; exit 1") }},
+		"between claim and branch": {prepare: func(l *lab, e *errand) { e.Git = l.wrap(`*"update-ref -m branch"*`, kill+"; exit 1") }},
+		"branch made":              {prepare: func(_ *lab, e *errand) { e.At = "branch" }},
+		"entry built":              {prepare: func(_ *lab, e *errand) { e.At = "entry built" }},
+		"entry placed":             {prepare: func(_ *lab, e *errand) { e.At = "entry" }},
+		"directory made":           {prepare: func(_ *lab, e *errand) { e.At = "directory" }},
+		"between claim and add": {prepare: func(l *lab, e *errand) {
+			l.gitAdds()
+			e.Git = l.wrap(`*"worktree add"*`, kill+"; exit 1")
+		}},
 		"branch made, no entry": {prepare: func(l *lab, e *errand) {
+			l.gitAdds()
 			// The hook runs within the transaction that makes the branch: it
 			// ends the two gits above it and us.
 			l.script(filepath.Join(l.dir, ".git", "hooks", "reference-transaction"), "#!/bin/sh\n"+
 				"[ \"$1\" = committed ] && [ ! -e "+l.root+"/once ] || exit 0\ntouch "+l.root+"/once\n"+
 				"up() { awk '{print $4}' /proc/$1/stat; }\nadd=$(up $PPID)\nus=$(up $add)\nkill -9 $us $add $PPID\n")
 		}},
-		"after add":       {prepare: func(l *lab, e *errand) { e.Git = l.wrap(`*"worktree add"*`, `$git "$@"; `+kill+`; exit 1`) }},
-		"before checkout": {prepare: func(l *lab, e *errand) { e.Git = l.wrap(`*"reset -q"*`, kill+"; exit 1") }},
-		"after checkout":  {prepare: func(l *lab, e *errand) { e.Git = l.wrap(`*"reset -q"*`, `$git "$@"; `+kill+`; exit 1`) }},
+		"after add": {prepare: func(l *lab, e *errand) {
+			l.gitAdds()
+			e.Git = l.wrap(`*"worktree add"*`, `$git "$@"; `+kill+`; exit 1`)
+		}},
+		"before checkout": {prepare: func(l *lab, e *errand) { e.Git = l.wrap(`*"reset --hard"*`, kill+"; exit 1") }},
+		"after checkout":  {prepare: func(l *lab, e *errand) { e.Git = l.wrap(`*"reset --hard"*`, `$git "$@"; `+kill+`; exit 1`) }},
 		"in submodules":   {prepare: func(l *lab, e *errand) { l.addSubmodule(); e.Git = l.wrap(`*"submodule -q update"*`, kill+"; exit 1") }},
 		"after a submodule": {prepare: func(l *lab, e *errand) {
 			l.addSubmodule()
@@ -282,7 +304,7 @@ func TestOrphanedGitStillWrites(t *testing.T) {
 	l.commit(l.dir, "z.slow", "x\n")
 	started := filepath.Join(l.root, "started")
 	l.run(l.dir, "config", "filter.slow.smudge", "touch "+started+"; while [ ! -e "+proceed+" ]; do sleep 0.02; done; cat")
-	w := l.killed(errand{Git: l.wrap(`*"reset -q"*`, "{ while [ ! -e "+started+" ]; do sleep 0.02; done; kill -9 $PPID; } 3>&- 4>&- &")})
+	w := l.killed(errand{Git: l.wrap(`*"reset --hard"*`, "{ while [ ! -e "+started+" ]; do sleep 0.02; done; kill -9 $PPID; } 3>&- 4>&- &")})
 	time.AfterFunc(100*time.Millisecond, func() { _ = os.WriteFile(proceed, nil, 0o600) })
 	if first := l.seize(w.Attempt.ID); first != workspace.Orphaned {
 		t.Errorf("the attempt was %s while its git wrote", first)
@@ -297,6 +319,7 @@ func TestKilledAnywhereInAdd(t *testing.T) {
 		t.Run(fmt.Sprintf("after %d ms", i), func(t *testing.T) {
 			t.Parallel()
 			l := newLab(t)
+			l.gitAdds()
 			w := l.killed(errand{Git: l.wrap(`*"worktree add"*`, fmt.Sprintf(`$git "$@" & sleep 0.%03d; kill -9 $! $PPID; exit 1`, i))})
 			l.seize(w.Attempt.ID)
 			l.settle(w, false)
@@ -327,6 +350,7 @@ func TestHalfWrittenEntries(t *testing.T) {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			t.Parallel()
 			l := newLab(t)
+			l.gitAdds()
 			w := l.killed(errand{Git: l.wrap(`*"worktree add"*`, "kill -9 $PPID; exit 1")})
 			l.seize(w.Attempt.ID)
 			l.run(l.dir, "branch", "--no-track", w.Branch, w.BaseCommit)

@@ -175,13 +175,12 @@ func (w *writing) write(ctx context.Context) error {
 	}
 	// Where something differs, as it did, or a filter fails, git refreshes what
 	// it can.
-	_, err = w.r.git.run(ctx, w.command("update-index", "-q", "--refresh"))
-	if exitCode(err) > 0 {
-		err = nil
+	refresh := w.command("update-index", "-q", "--refresh")
+	if isLarge(w.admin) {
+		refresh.config = append(refresh.config, w.set.cachesUntracked()...)
 	}
-	if err == nil {
-		m := &making{r: w.r, set: w.set, req: workspace.CreateRequest{Inherit: w.inherit}}
-		m.cacheUntracked(ctx, w.directory, w.admin)
+	if _, err = w.r.git.run(ctx, refresh); exitCode(err) > 0 {
+		err = nil
 	}
 	return err
 }

@@ -23,18 +23,20 @@ type settings struct {
 	hooksInTree bool
 }
 
-const settingsPattern = `^(core\.(hookspath|sshcommand|untrackedcache|splitindex)|remote\..*\.fetch|branch\..*\.remote)$`
-
 // settings reads the configuration as it holds for the project.
 func (r *Repository) settings(ctx context.Context, p workspace.Project) (*settings, error) {
 	s := &settings{values: make(map[string][]string)}
-	out, err := r.git.run(ctx, command{dir: workDir(p), args: []string{"config", "-z", "--get-regexp", settingsPattern}})
-	if err != nil && exitCode(err) != 1 {
+	out, err := r.git.run(ctx, command{dir: workDir(p), args: []string{"config", "-z", "--list"}})
+	if err != nil {
 		return nil, failure("create", "the repository's configuration can't be read; nothing was made", "see what git says in that directory", err)
 	}
 	for record := range strings.SplitSeq(string(out), "\x00") {
-		if key, value, ok := strings.Cut(record, "\n"); ok {
+		key, value, ok := strings.Cut(record, "\n")
+		switch {
+		case ok:
 			s.values[key] = append(s.values[key], value)
+		case key != "":
+			s.values[key] = append(s.values[key], "true") // a key without "="
 		}
 	}
 	if s.mainTop, err = r.mainTop(ctx, p); err != nil {
@@ -49,6 +51,15 @@ func (s *settings) get(key string) string {
 		return ""
 	}
 	return v[len(v)-1]
+}
+
+// truth returns a boolean setting as git reads it; what is no boolean is true.
+func (s *settings) truth(key string) bool {
+	switch strings.ToLower(s.get(key)) {
+	case "", "false", "no", "off", "0":
+		return false
+	}
+	return true
 }
 
 // findHooks finds the directory that git takes hooks from when it is run in

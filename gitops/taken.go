@@ -50,13 +50,18 @@ func (r *Repository) taken(ctx context.Context, p workspace.Project) (*taken, er
 }
 
 func (t *taken) readDirectories(p workspace.Project) error {
-	entries, err := readEntries(p.ID)
+	directories, err := entryDirectories(p.ID)
 	if err != nil {
 		return unreadable(p.ID, err)
 	}
-	for _, e := range entries {
-		if e.directory != "" && resolveExisting(filepath.Dir(e.directory)) == t.parent {
-			t.names[workspace.Fold(filepath.Base(e.directory))] = "it belongs to a worktree"
+	resolved := make(map[string]string)
+	for _, d := range directories {
+		parent, base := filepath.Split(d)
+		if _, ok := resolved[parent]; !ok {
+			resolved[parent] = resolveExisting(parent)
+		}
+		if resolved[parent] == t.parent {
+			t.names[workspace.Fold(base)] = "it belongs to a worktree"
 		}
 	}
 	files, err := os.ReadDir(t.parent)

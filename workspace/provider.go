@@ -180,4 +180,8 @@ type Event struct {
 	Message string
 	// Warning is true where the message says what went less than well.
 	Warning bool
+	// Done and Total count the files of the step where it is known how far it
+	// has come: further events of the step, with the same message, tell that
+	// from time to time. Both are 0 otherwise.
+	Done, Total int
 }

@@ -77,6 +77,9 @@ func renderPhase(branch string, e workspace.Event) string {
 		t.add(titleMark + codeOf(branch, 200))
 	}
 	step := plain(orElse(e.Message, orElse(phases[e.Phase], string(e.Phase))), 600)
+	if e.Total > 0 {
+		step += fmt.Sprintf(" (%d of %d)", e.Done, e.Total)
+	}
 	switch {
 	case e.Warning:
 		t.add("⚠️ " + step)

@@ -110,8 +110,25 @@ func (a *app) progress() func(workspace.Event) {
 		if e.Phase == workspace.PhaseDone || e.Warning {
 			return
 		}
+		if e.Total > 0 {
+			a.fileProgress(e)
+			return
+		}
 		_, _ = io.WriteString(a.err, "· "+a.sentence(e.Message)+"\n")
 	}
+}
+
+// fileProgress draws how far a step has come, over the line that it drew
+// before, for those who can see it.
+func (a *app) fileProgress(e workspace.Event) {
+	if !a.errTTY {
+		return
+	}
+	end := "\r"
+	if e.Done == e.Total {
+		end = "\n"
+	}
+	_, _ = fmt.Fprintf(a.err, "\x1b[K· %s: %d of %d%s", a.sentence(e.Message), e.Done, e.Total, end)
 }
 
 // report tells of an error: what happened and what was left as it was, and
