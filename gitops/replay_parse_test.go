@@ -170,11 +170,11 @@ func FuzzParseTree(f *testing.F) {
 func TestParseCommit(t *testing.T) {
 	t.Parallel()
 	const header = "tree T\nparent P\nauthor A <a> 1 +0000\nauthor no\nencoding latin1\ngpgsig x\n author y\ncommitter C <c> 2 +0000"
-	want := commitObject{id: "id", tree: "T", author: "A <a> 1 +0000", encoding: "latin1", message: "m\n"}
+	want := commitObject{id: "id", tree: "T", parents: []string{"P"}, author: "A <a> 1 +0000", encoding: "latin1", message: "m\n"}
 	for raw, want := range map[string]commitObject{
 		header + "\n\nm\n":         want,
 		header + "\n\nm\n\x00rest": want,
-		header:                     {id: "id", tree: "T", author: "A <a> 1 +0000", encoding: "latin1"},
+		header:                     {id: "id", tree: "T", parents: []string{"P"}, author: "A <a> 1 +0000", encoding: "latin1"},
 		"":                         {id: "id"},
 	} {
 		if diff := cmp.Diff(want, parseCommit("id", []byte(raw)), cmp.AllowUnexported(commitObject{})); diff != "" {

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -186,12 +187,13 @@ func whilePending(t *testing.T, p *parts, f func(ctx context.Context) error) err
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	began, done, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	begin := sync.OnceFunc(func() { close(began) })
 	go func() {
 		_, err := p.Create(ctx, workspace.CreateOptions{
 			Project: p.project, ThreadID: "slow",
 			Progress: func(e workspace.Event) {
 				if e.Phase == workspace.PhaseCheckout {
-					close(began)
+					begin()
 					<-done
 				}
 			},
