@@ -35,6 +35,8 @@ type comparer struct {
 	// working finds the processes and where they work.
 	working func() []usingProcess
 
+	// around is looked at before the worktrees are.
+	around outside
 	// surveyed is written before the comparer is used by others.
 	surveyed surveyed
 
@@ -47,7 +49,7 @@ func (r *Repository) newComparer(ctx context.Context, p workspace.Project) (*com
 	if err != nil {
 		return nil, unreadable(p.ID, err)
 	}
-	c := &comparer{r: r, project: p, refs: r.openRefs(p.ID), config: config, sides: make(map[string]func() side), working: sync.OnceValue(processes)}
+	c := &comparer{r: r, project: p, refs: r.openRefs(p.ID), config: config, sides: make(map[string]func() side), around: outside{done: make(chan struct{})}, working: sync.OnceValue(processes)}
 	c.main, err = r.defaultBranch(ctx, p)
 	switch {
 	case err != nil:

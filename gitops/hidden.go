@@ -87,7 +87,7 @@ func (r *Repository) hiddenFlags(ctx context.Context, gitDir, dir string) (hidde
 	if err != nil {
 		return hiddenFlags{}, err
 	}
-	if flags, ok := scanSparse(data); ok && !outside(dir, flags.skipped) {
+	if flags, ok := scanSparse(data); ok && !unfolded(dir, flags.skipped) {
 		return flags, nil
 	}
 	out, err := r.git.run(ctx, command{
@@ -118,9 +118,9 @@ func parseFlags(out []byte) (flags hiddenFlags) {
 	return flags
 }
 
-// outside reports whether a directory that a sparse index has but one entry of
+// unfolded reports whether a directory that a sparse index has but one entry of
 // is on disk: then git has to say what in it is.
-func outside(dir string, skipped []string) bool {
+func unfolded(dir string, skipped []string) bool {
 	return slices.ContainsFunc(skipped, func(path string) bool {
 		return strings.HasSuffix(path, "/") && len(present(dir, []string{path})) > 0
 	})

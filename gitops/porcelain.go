@@ -36,6 +36,9 @@ type counts struct {
 	changed, staged, modified, conflicted, untracked int
 }
 
+// dirty reports whether there is any.
+func (n counts) dirty() bool { return n.changed+n.untracked > 0 }
+
 func (r statusReport) counts() (n counts) {
 	for _, c := range r.changes {
 		if c.staged || c.modified || c.conflicted {

@@ -24,13 +24,18 @@ func processWithin(directory string) (usingProcess, bool) {
 // commands.
 func processes() []usingProcess {
 	var all []usingProcess
-	links, _ := filepath.Glob("/proc/[0-9]*/cwd")
-	for _, link := range links {
-		cwd, err := os.Readlink(link)
+	proc, err := os.Open("/proc")
+	if err != nil {
+		return nil
+	}
+	defer proc.Close()
+	names, _ := proc.Readdirnames(-1)
+	for _, name := range names {
+		pid, err := strconv.Atoi(name)
 		if err != nil {
 			continue
 		}
-		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(link))); err == nil {
+		if cwd, err := os.Readlink("/proc/" + name + "/cwd"); err == nil && cwd != "/" {
 			all = append(all, usingProcess{pid: pid, directory: cwd})
 		}
 	}

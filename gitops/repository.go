@@ -40,6 +40,7 @@ type Repository struct {
 	locks        repoLocks
 	relations    relationCache
 	kept         memo[keptIn, bool]
+	seen         memo[string, seen]
 	// reached is told of each step that a crash may come after. Tests set it.
 	reached func(step string)
 }

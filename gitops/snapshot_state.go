@@ -68,7 +68,7 @@ func (s *snapshotter) stateOf(ctx context.Context, look lookedAt, files []snapsh
 	}
 	if err == nil {
 		flags, ok := scanSparse(data)
-		if !ok || s.dir != "" && outside(s.dir, flags.skipped) {
+		if !ok || s.dir != "" && unfolded(s.dir, flags.skipped) {
 			ok = false
 			if flags, err = s.r.hiddenFlags(ctx, s.admin, s.workDir()); err != nil {
 				return state, err

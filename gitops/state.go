@@ -20,8 +20,11 @@ import (
 // called any more.
 //
 // The commits of all are compared together, by as few processes as that takes,
-// while the files are looked at. What was found out about the same commits
-// before is not looked for again.
+// while the files are looked at, and what was found out about the same commits
+// before is not looked for again. The files of a small worktree are looked at
+// without git where none of them, nor anything else that a status depends on,
+// has changed since the last status, or since git noted them in the index: as
+// the file system tells, by more than git itself goes by.
 func (r *Repository) States(ctx context.Context, p workspace.Project, queries []workspace.StateQuery, each func(int, workspace.State)) error {
 	if len(queries) == 0 {
 		return nil
@@ -30,12 +33,14 @@ func (r *Repository) States(ctx context.Context, p workspace.Project, queries []
 	if err != nil {
 		return withOp("list", failure("list", "the state of the worktrees could not be found out", "", err))
 	}
+	c.working() // before processes of ours work in the worktrees
 	ctx, cancel := context.WithCancel(ctx)
 	l := &stateLooks{r: r, c: c, queries: queries, surveyed: make(chan struct{}), results: make(chan stateResult)}
 	defer l.group.Wait()
 	defer cancel()
 	l.group.Go(func() {
 		defer close(l.surveyed)
+		c.lookOutside(ctx)
 		c.survey(ctx, queries)
 	})
 	for range min(runtime.GOMAXPROCS(0), len(queries)) {
@@ -102,7 +107,6 @@ func (l *looker) files(ctx context.Context) {
 	defer cancel()
 	l.state.Operation = operation(l.gitDir)
 	l.state.Committed = committed(l.gitDir)
-	l.process()
 	l.changes(ctx)
 }
 
@@ -113,6 +117,7 @@ func (l *looker) commits(ctx context.Context) {
 	// What the files told comes after.
 	told := l.state.Unknown
 	l.state.Unknown = nil
+	l.process()
 	l.unfinished(ctx)
 	l.compare(ctx, l.q.Base, l.q.Own)
 	l.activity(ctx)
@@ -199,6 +204,15 @@ func (l *looker) changes(ctx context.Context) {
 		l.unknown(what, why)
 		return
 	}
+	old, known, now, provable := l.unchanged(ctx)
+	if known {
+		l.count(old)
+		l.state.Dirty = new(old.dirty())
+		if now.settled {
+			l.r.seen.put(l.seenKey(), seen{now.print, old})
+		}
+		return
+	}
 	report, err := l.r.status(ctx, l.gitDir, l.w.Directory, "normal")
 	if err != nil {
 		l.unknown(what, l.because(ctx, err))
@@ -212,16 +226,22 @@ func (l *looker) changes(ctx context.Context) {
 			n.changed++
 		}
 	}
-	l.state.Changed = &n.changed
-	l.state.Staged, l.state.Modified, l.state.Conflicted, l.state.Untracked = &n.staged, &n.modified, &n.conflicted, &n.untracked
-	dirty := n.changed+n.untracked > 0
+	l.count(n)
 	if err != nil {
 		l.unknown("edits of files marked assume-unchanged or skip-worktree", l.because(ctx, err))
-		if !dirty {
+		if !n.dirty() {
 			return
 		}
+	} else if provable && now.settled && report.oid == l.w.Head {
+		l.r.seen.put(l.seenKey(), seen{now.print, n})
 	}
-	l.state.Dirty = &dirty
+	l.state.Dirty = new(n.dirty())
+}
+
+// count tells the changes.
+func (l *looker) count(n counts) {
+	l.state.Changed = &n.changed
+	l.state.Staged, l.state.Modified, l.state.Conflicted, l.state.Untracked = &n.staged, &n.modified, &n.conflicted, &n.untracked
 }
 
 // absent says why there is no working copy to look at, "" if there is one.
