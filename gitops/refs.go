@@ -190,17 +190,6 @@ func (x *refs) tree(ctx context.Context, sha string) (string, error) {
 	return x.git.line(ctx, x.command("rev-parse", "--verify", "-q", sha+"^{tree}"))
 }
 
-// treeOf returns the id of a commit's tree.
-func (x *refs) treeOf(sha string) (string, error) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	commit, err := x.repo.CommitObject(plumbing.NewHash(sha))
-	if err != nil {
-		return "", err
-	}
-	return commit.TreeHash.String(), nil
-}
-
 // maxLinear is how many commits are followed to see whether a commit merely
 // lies ahead of another.
 const maxLinear = 20

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
+
+	"github.com/go-git/go-git/v5/plumbing"
 )
 
 const (
@@ -169,4 +171,15 @@ func (e notedFile) hasContent(dir string, info fs.FileInfo) bool {
 	fmt.Fprintf(sum, "blob %d\x00", len(content))
 	sum.Write(content)
 	return hex.EncodeToString(sum.Sum(nil)) == e.id
+}
+
+// treeOf returns the id of a commit's tree.
+func (x *refs) treeOf(sha string) (string, error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	commit, err := x.repo.CommitObject(plumbing.NewHash(sha))
+	if err != nil {
+		return "", err
+	}
+	return commit.TreeHash.String(), nil
 }
