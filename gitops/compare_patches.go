@@ -25,8 +25,6 @@ type diverged struct {
 	mine        ownPatches
 	// edits are those of head and of the base since the fork.
 	edits, baseEdits map[string]edit
-	// paths narrow the search in theirs, unless they are nil.
-	paths []string
 	// candidates are the commits of theirs that are to be compared.
 	candidates []string
 	inBase     bool

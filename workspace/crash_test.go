@@ -28,10 +28,14 @@ func TestKilledCreateCanBeRepeated(t *testing.T) {
 // writing: the next create waits for that child, clears and succeeds.
 func TestOrphanedGitIsWaitedFor(t *testing.T) {
 	t.Parallel()
-	for _, verb := range []string{"worktree", "reset"} {
+	for _, verb := range []string{"update-ref", "worktree", "reset"} {
 		t.Run(verb, func(t *testing.T) {
 			t.Parallel()
 			p := build(t, settings{})
+			if verb == "worktree" {
+				// It is git that writes the entry here.
+				git(t, p.project, "config", "core.sharedRepository", "group")
+			}
 			script := filepath.Join(t.TempDir(), "git")
 			// The child outlives its parent by a second and then does the
 			// work that it was started for.
