@@ -177,14 +177,13 @@ func (x *refs) committed(ctx context.Context, sha string) (time.Time, error) {
 	return time.Unix(seconds, 0), nil
 }
 
-// tree returns the id of a commit's tree.
+// tree returns the id of a commit's tree. That of a commit in a pack is git's to
+// tell: go-git reads the index of the whole pack for it.
 func (x *refs) tree(ctx context.Context, sha string) (string, error) {
-	if x.repo != nil && !x.rewritten() {
-		x.mu.Lock()
-		commit, err := x.repo.CommitObject(plumbing.NewHash(sha))
-		x.mu.Unlock()
-		if err == nil {
-			return commit.TreeHash.String(), nil
+	if x.store != nil && isObjectID(sha) && !x.rewritten() {
+		o, err := readLoose(filepath.Join(x.common, "objects", sha[:2], sha[2:]))
+		if tree := parseCommit(sha, o.data).tree; err == nil && o.kind == "commit" && isObjectID(tree) {
+			return tree, nil
 		}
 	}
 	return x.git.line(ctx, x.command("rev-parse", "--verify", "-q", sha+"^{tree}"))
