@@ -29,11 +29,14 @@ func (m *making) claimAndAdd(ctx context.Context, c *chooser) (choice, string, e
 		return choice{}, "", err
 	}
 	m.req.Progress(workspace.Event{Phase: workspace.PhaseAdd, Message: "Adding a worktree on " + made.plan.Branch})
-	admin, err := m.add(ctx, lock, made)
+	admin, ok := m.claimSpare(ctx, lock, made)
+	if !ok {
+		admin, err = m.add(ctx, lock, made)
+	}
 	if err != nil {
 		return choice{}, "", err
 	}
-	if !m.written {
+	if !m.written && m.claimed == "" {
 		err = writeMarker(admin, m.marker(made))
 	}
 	if err == nil {

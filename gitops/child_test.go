@@ -27,6 +27,7 @@ var childRoles = map[string]func(args []string) error{
 	"count":        childCount,
 	"hold-repo":    childHoldRepo,
 	"session":      childSession,
+	"claim":        childClaim,
 }
 
 func init() {

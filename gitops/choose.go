@@ -33,6 +33,8 @@ type chooser struct {
 	// if there is none.
 	remoteTip, remote string
 	mainTop           string
+	// local is where the branch stands, "" where there is none.
+	local string
 	// claim reserves a plan; nil looks only.
 	claim func(workspace.Plan) error
 }

@@ -80,6 +80,9 @@ type clearing struct {
 // is out of everybody's sight, and still has to be deleted.
 func (r *Repository) clearLocked(ctx context.Context, p workspace.Project, w workspace.Workspace) (left, aside []string, err error) {
 	c := &clearing{r: r, project: p, w: w, directory: resolvedParent(w.Directory)}
+	if c.aside, err = r.dropClaims(p, w.Attempt.ID); err != nil {
+		return nil, c.aside, err
+	}
 	foreign, err := c.findOwn()
 	if err == nil && !foreign {
 		err = c.putAside()

@@ -16,6 +16,12 @@ type making struct {
 	set *settings
 	// written is true where the entry was written here and not by git.
 	written bool
+	// idle has git run at low priority.
+	idle bool
+	// spare is the one that is kept for this create, nil for none, and claimed
+	// where the one was that has become its worktree.
+	spare   *spare
+	claimed string
 	// warnings are what went less than well so far.
 	warnings []string
 }
@@ -24,6 +30,7 @@ type making struct {
 // The worktree's entry is locked, with the attempt in the reason, until it is
 // complete.
 func (p *Provider) Create(ctx context.Context, req workspace.CreateRequest) (workspace.Created, error) {
+	defer p.r.busy()()
 	m := &making{p: p, r: p.r, req: req}
 	plan, err := m.make(ctx)
 	if err != nil {
@@ -33,10 +40,14 @@ func (p *Provider) Create(ctx context.Context, req workspace.CreateRequest) (wor
 }
 
 func (m *making) make(ctx context.Context) (workspace.Plan, error) {
+	reserved := m.reserve()
 	c, err := m.prepare(ctx)
 	if err != nil {
+		m.giveBack(<-reserved)
 		return workspace.Plan{}, err
 	}
+	m.bring(ctx, c, <-reserved)
+	defer func() { m.giveBack(m.spare) }()
 	made, admin, err := m.claimAndAdd(ctx, c)
 	if err != nil {
 		return workspace.Plan{}, err
@@ -44,7 +55,7 @@ func (m *making) make(ctx context.Context) (workspace.Plan, error) {
 	for _, w := range made.warnings {
 		m.warn(workspace.PhaseAdd, "%s", w)
 	}
-	if err := m.checkout(ctx, made.plan, admin); err != nil {
+	if err := m.writeFiles(ctx, made, admin); err != nil {
 		return workspace.Plan{}, err
 	}
 	m.furnish(ctx, made, admin)
@@ -118,6 +129,7 @@ func checkBranch(branch string) error {
 // resolve finds out what the branch starts from.
 func (m *making) resolve(ctx context.Context, c *chooser, bases *baseResolver) error {
 	local := ""
+	defer func() { c.local = local }()
 	if c.name.Kind != workspace.NameTitle {
 		var err error
 		if local, err = m.r.tip(ctx, c.project, "refs/heads/"+c.name.Branch); err != nil {
@@ -183,6 +195,14 @@ func (m *making) warn(phase workspace.Phase, format string, args ...any) {
 	message := fmt.Sprintf(format, args...)
 	m.warnings = append(m.warnings, message)
 	m.req.Progress(workspace.Event{Phase: phase, Message: message, Warning: true})
+}
+
+// writeFiles writes the files, unless a spare has them.
+func (m *making) writeFiles(ctx context.Context, made choice, admin string) error {
+	if m.claimed != "" {
+		return m.settleClaim(ctx, made, admin)
+	}
+	return m.checkout(ctx, made.plan, admin)
 }
 
 // furnish does what makes a worktree more useful and can only warn.

@@ -42,7 +42,10 @@ func (m *making) writeOnce(ctx context.Context, lock *repoLock, made choice) (ad
 		return "", err
 	}
 	m.r.at("branch")
-	admin, err = m.r.newEntry(m.req.Project.ID, made.plan.Directory, "ref: refs/heads/"+made.plan.Branch, m.marker(made))
+	by := m.marker(made)
+	admin, err = m.r.newEntry(m.req.Project.ID, filepath.Base(made.plan.Directory), entryFiles{
+		directory: made.plan.Directory, head: "ref: refs/heads/" + made.plan.Branch, reason: makingReason + by.Attempt, by: &by,
+	})
 	if err != nil {
 		return "", err
 	}
@@ -65,30 +68,41 @@ func (m *making) writeBranch(ctx context.Context, lock *repoLock, made choice) e
 	return err
 }
 
-// newEntry writes the entry of a worktree in directory, locked as one that is
-// being made, under the name that git would give it. What a crash leaves of it
-// lies where remains of entries are cleared.
-func (r *Repository) newEntry(commonDir, directory, head string, by marker) (admin string, err error) {
+// entryFiles is what a new entry says.
+type entryFiles struct {
+	directory, head string
+	// reason is that of its lock.
+	reason string
+	// by is the mark of who makes it, nil for none.
+	by *marker
+}
+
+// newEntry writes the entry of a worktree under the name, with a number behind
+// it where that is taken, as git names it. What a crash leaves of it lies where
+// remains of entries are cleared.
+func (r *Repository) newEntry(commonDir, name string, f entryFiles) (admin string, err error) {
 	if err := os.MkdirAll(deadDir(commonDir), 0o755); err != nil {
 		return "", err
 	}
-	hidden, err := os.MkdirTemp(deadDir(commonDir), filepath.Base(directory)+"-")
+	hidden, err := os.MkdirTemp(deadDir(commonDir), name+"-")
 	if err != nil {
 		return "", err
 	}
 	built := filepath.Join(hidden, "entry")
 	if err = os.Mkdir(built, 0o777); err == nil {
 		err = errors.Join(
-			writeNew(filepath.Join(built, "locked"), makingReason+by.Attempt),
-			writeNew(filepath.Join(built, "gitdir"), filepath.Join(directory, ".git")),
-			writeNew(filepath.Join(built, "HEAD"), head),
+			writeNew(filepath.Join(built, "locked"), f.reason),
+			writeNew(filepath.Join(built, "gitdir"), filepath.Join(f.directory, ".git")),
+			writeNew(filepath.Join(built, "HEAD"), f.head),
 			writeNew(filepath.Join(built, "commondir"), "../.."),
-			writeMarker(built, by),
 		)
+	}
+	if err == nil && f.by != nil {
+		err = writeMarker(built, *f.by)
 	}
 	r.at("entry built")
 	if err == nil {
-		admin, err = placeEntry(commonDir, built, filepath.Base(directory))
+		admin, err = placeEntry(commonDir, built, name)
 	}
 	return admin, errors.Join(err, os.RemoveAll(hidden))
 }

@@ -92,6 +92,8 @@ type command struct {
 	timeout time.Duration
 	// progress gets the error output as it comes.
 	progress io.Writer
+	// idle has it run only with what nobody else needs of the machine.
+	idle bool
 }
 
 // git runs git commands: the one place where they are made.
@@ -171,7 +173,7 @@ func (g *git) stream(ctx context.Context, c command, stdout io.Writer) error {
 	}
 	code, stderr, err := execute(ctx, process{
 		path: g.path, args: append(argv, c.args...), env: env,
-		stdin: c.stdin, stdout: stdout, progress: c.progress, inherit: c.inherit, timeout: c.timeout,
+		stdin: c.stdin, stdout: stdout, progress: c.progress, inherit: c.inherit, timeout: c.timeout, idle: c.idle,
 	})
 	if err != nil || code != 0 {
 		return &GitError{Args: c.args, ExitCode: code, Stderr: stderr, Err: err}
@@ -239,6 +241,7 @@ type process struct {
 	progress io.Writer
 	inherit  []*os.File
 	timeout  time.Duration
+	idle     bool
 }
 
 // execute runs p to its end and returns its exit code, -1 where it was ended
@@ -268,6 +271,9 @@ func execute(ctx context.Context, p process) (code int, stderr string, err error
 	cmd.WaitDelay = killGrace
 	if err := cmd.Start(); err != nil {
 		return -1, "", err
+	}
+	if p.idle {
+		lowerPriority(cmd.Process.Pid)
 	}
 	err = cmd.Wait()
 	// Whoever of the group is left, a child in the background for one, ends

@@ -21,6 +21,7 @@ func (m *making) checkout(ctx context.Context, plan workspace.Plan, admin string
 		dir: plan.Directory, args: []string{"reset", "--hard", "--no-recurse-submodules"}, write: true,
 		env:     []string{"GIT_DIR=" + admin, "GIT_WORK_TREE=" + plan.Directory, "GIT_PROGRESS_DELAY=0"},
 		config:  append(m.cacheFromStart(), m.set.hooksOff(m.req.Setup)...),
+		idle:    m.idle,
 		inherit: m.req.Inherit, progress: &fileProgress{what: what, tell: m.req.Progress, now: m.r.now},
 	})
 	if err == nil && m.written {
@@ -70,7 +71,7 @@ func (m *making) cacheUntracked(ctx context.Context, directory, admin string) {
 		return
 	}
 	_, _ = m.r.git.run(ctx, command{
-		dir: directory, args: []string{"update-index", "--untracked-cache"}, write: true, inherit: m.req.Inherit,
+		dir: directory, args: []string{"update-index", "--untracked-cache"}, write: true, inherit: m.req.Inherit, idle: m.idle,
 		config: m.set.hooksOff(m.req.Setup), timeout: time.Minute,
 	})
 }

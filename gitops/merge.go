@@ -133,6 +133,7 @@ type wayBetween struct {
 // says. New commits are composed in memory. Where git has to make them itself,
 // because they are signed or hooks are to run, it does so in the workspace.
 func (g *Merger) Merge(ctx context.Context, req workspace.MergeRequest) (workspace.Merged, error) {
+	defer g.r.busy()()
 	m, err := g.begin(ctx, req)
 	if err != nil {
 		return workspace.Merged{}, withOp("merge", err)

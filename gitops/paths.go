@@ -14,8 +14,13 @@ import (
 // worktreesDir is the directory that the project's worktrees lie in, with
 // symbolic links resolved as far as it exists. It is not made.
 func (r *Repository) worktreesDir(p workspace.Project) string {
+	return resolveExisting(filepath.Join(r.home, "worktrees", projectKey(p)))
+}
+
+// projectKey is the name of what belongs to the project in the home directory.
+func projectKey(p workspace.Project) string {
 	sum := sha256.Sum256([]byte(p.ID))
-	return resolveExisting(filepath.Join(r.home, "worktrees", p.Name+"-"+hex.EncodeToString(sum[:4])))
+	return p.Name + "-" + hex.EncodeToString(sum[:4])
 }
 
 // workDir is where git is run for the project: the checkout that the caller

@@ -17,6 +17,9 @@ type ProviderOptions struct {
 	SubmoduleTimeout time.Duration
 	// Setup is what is done in a fresh worktree where the request allows it.
 	Setup SetupOptions
+	// Pool, if set, has spare worktrees, which creates are made of where there
+	// are some: see [Pool].
+	Pool *Pool
 }
 
 // Provider makes and removes worktrees with git alone. It is safe for

@@ -199,6 +199,7 @@ func (e record) look() workspace.Worktree {
 		Locked:     e.locked,
 		LockReason: e.reason,
 		Broken:     e.fault,
+		Spare:      e.spare(),
 	}
 	if e.dotGit == "" {
 		if !e.locked {

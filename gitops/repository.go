@@ -38,6 +38,7 @@ type Repository struct {
 	lockTimeout  time.Duration
 	now          func() time.Time
 	locks        repoLocks
+	work         work
 	relations    relationCache
 	kept         memo[keptIn, bool]
 	seen         memo[string, seen]

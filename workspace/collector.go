@@ -62,6 +62,8 @@ const (
 	CollectSnapshot CollectKind = "snapshot"
 	// CollectWorkspace is a workspace; it goes to the trash.
 	CollectWorkspace CollectKind = "workspace"
+	// CollectSpare is a spare that should go, or what is left of one.
+	CollectSpare CollectKind = "spare"
 )
 
 // Collected is a line of a plan, and what became of it.
@@ -69,6 +71,7 @@ type Collected struct {
 	Kind      CollectKind
 	ThreadID  string
 	TrashID   string
+	SpareID   string
 	Directory string
 	// Folders are those that go, relative to Directory, for CollectFolders.
 	Folders []string
@@ -85,6 +88,8 @@ type Collected struct {
 	attempt string
 	// closed is true where it goes for its thread alone.
 	closed bool
+	// project is that of a spare.
+	project Project
 }
 
 // sizeFresh is how long a measured size is taken for true.
@@ -117,6 +122,9 @@ func (c *Collector) plan(ctx context.Context, o CollectOptions) ([]Collected, er
 		if err := p.pressTrash(ctx); err != nil {
 			return nil, err
 		}
+	}
+	if err := p.spares(ctx); err != nil {
+		return nil, err
 	}
 	if !o.Merged && o.Idle == 0 && !o.Closed && o.MaxSize == 0 {
 		return p.all(), nil
@@ -290,9 +298,12 @@ func (c *Collector) Apply(ctx context.Context, plan []Collected) ([]Collected, e
 			return done, within("gc", "", err)
 		}
 		item := &done[i]
-		if item.Kind == CollectWorkspace {
+		switch item.Kind {
+		case CollectWorkspace:
 			item.Err = c.workspace(ctx, *item)
-		} else {
+		case CollectSpare:
+			item.Err = c.spare(ctx, *item)
+		default:
 			item.Err = c.trash(ctx, *item)
 		}
 		item.Done = item.Err == nil

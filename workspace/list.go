@@ -79,7 +79,11 @@ func (m *Manager) match(worktrees []Worktree, records []Workspace) []Row {
 		managed := m.cfg.Repository.Managed(wt.Directory)
 		threads := owners[canonical(wt.Directory)]
 		if len(threads) == 0 {
-			rows = append(rows, Row{Worktree: wt, Source: sourceOf(nil, wt.Directory, managed), Missing: wt.Missing})
+			row := Row{Worktree: wt, Source: sourceOf(nil, wt.Directory, managed), Missing: wt.Missing}
+			if wt.Spare {
+				row.Source = SourceSpare
+			}
+			rows = append(rows, row)
 			continue
 		}
 		for _, w := range threads {
@@ -149,7 +153,7 @@ func (m *Manager) states(ctx context.Context, project Project, rows []Row) error
 	var queries []StateQuery
 	var of []int
 	for i, row := range rows {
-		if row.Worktree == nil || row.Missing {
+		if row.Worktree == nil || row.Missing || row.Worktree.Spare {
 			continue
 		}
 		q := StateQuery{Worktree: *row.Worktree}
@@ -177,6 +181,8 @@ func judge(row *Row, looked bool) {
 		no("thread %s works in the same directory", strings.Join(row.SharedWith, ", "))
 	}
 	switch {
+	case w == nil && row.Worktree != nil && row.Worktree.Spare:
+		no("it is a spare that waits to be handed out; gc removes those that are of no use")
 	case w == nil:
 		no("no thread owns it")
 	case w.Status == StatusPending && w.Attempt.ID == "":

@@ -144,6 +144,7 @@ func (m *Manager) reconcileRow(ctx context.Context, project Project, row Row, ro
 	}
 	w := row.Workspace
 	switch {
+	case w == nil && row.Worktree != nil && row.Worktree.Spare:
 	case w == nil:
 		act(ActionUnowned, "a worktree (%s) that no thread owns; it stays as it is", row.Source)
 	case w.Status == StatusPending && row.Liveness == Unknown && w.Attempt.ID == "":

@@ -14,6 +14,8 @@ const (
 	SourceKimaki     Source = "kimaki"
 	SourceOpenCode   Source = "opencode"
 	SourceManual     Source = "manual"
+	// SourceSpare is a worktree of threadtree's that waits to be handed out.
+	SourceSpare Source = "spare"
 )
 
 // Row is a line of the list: a worktree, a record, or both.

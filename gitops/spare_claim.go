@@ -1,0 +1,248 @@
+package gitops
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/threadtree/threadtree/workspace"
+)
+
+// reserve looks for a spare while the create finds out what it needs one for,
+// and proves that nobody has touched it. nil comes where there is none.
+func (m *making) reserve() <-chan *spare {
+	found := make(chan *spare, 1)
+	if m.p == nil || m.p.o.Pool == nil {
+		found <- nil
+		return found
+	}
+	go func() { found <- m.r.reserveSpare(m.req.Project) }()
+	return found
+}
+
+// reserveSpare returns an untouched spare with its lock held: that of the
+// commit which the project has checked out, if there is one.
+func (r *Repository) reserveSpare(p workspace.Project) *spare {
+	dir := r.sparesDir(p)
+	records, err := r.spareRecords(dir)
+	if err != nil || len(records) == 0 {
+		return nil
+	}
+	head, _, _ := r.head(context.Background(), p)
+	for _, at := range []bool{true, false} {
+		for _, rec := range records {
+			if rec.Phase != spareReady || (rec.Commit == head) != at || rec.Common != p.ID || filepath.Dir(rec.Directory) != r.worktreesDir(p) {
+				continue
+			}
+			s, err := r.openSpare(dir, rec.ID)
+			if err != nil || s == nil {
+				continue
+			}
+			if s.whole() {
+				return s
+			}
+			s.release()
+		}
+	}
+	return nil
+}
+
+// bring takes the spare that was reserved to the commit that the create will
+// start from, if it can be of use.
+func (m *making) bring(ctx context.Context, c *chooser, s *spare) {
+	if s == nil {
+		return
+	}
+	to := c.local
+	switch {
+	case to != "":
+	case c.remoteTip != "":
+		to = c.remoteTip
+	default:
+		to = c.base.commit
+	}
+	if ctx.Err() != nil || to == "" || s.rec.Settings != m.fingerprint() || m.set.spareless(m.r.openRefs(s.rec.Common)) != "" {
+		s.release()
+		return
+	}
+	if s.rec.Commit != to {
+		if ok, err := s.move(ctx, m, to); err != nil || !ok {
+			m.giveBack(s)
+			return
+		}
+	}
+	m.spare = s
+}
+
+// giveBack gives a spare up that wasn't used. One that was touched goes, later.
+func (m *making) giveBack(s *spare) {
+	if s == nil {
+		return
+	}
+	if s.rec.Phase != spareReady {
+		_ = s.write(spareGoing)
+	}
+	s.release()
+	m.wake()
+}
+
+// wake has the pool look after the project.
+func (m *making) wake() {
+	if m.p != nil && m.p.o.Pool != nil {
+		m.p.o.Pool.wake(m.req.Project)
+	}
+}
+
+// claimSpare makes the spare the worktree of the choice, under the repository's
+// lock. Where it can't, nothing of it is left and ok is false. The journal
+// names the attempt before anything changes, until the entry does.
+func (m *making) claimSpare(ctx context.Context, lock *repoLock, made choice) (admin string, ok bool) {
+	s := m.spare
+	m.spare = nil
+	if s == nil {
+		return "", false
+	}
+	defer m.wake()
+	defer s.release()
+	if !m.fits(ctx, s, made) {
+		_ = s.write(spareGoing)
+		return "", false
+	}
+	admin, err := m.convert(ctx, lock, s, made)
+	if err == nil {
+		m.claimed = s.rec.Directory
+		_ = s.forget() // what stays of it is dropped with the next look at it
+		return admin, true
+	}
+	// What the entry says by now decides who clears it.
+	aside, buryErr := s.bury()
+	if buryErr == nil {
+		_ = errors.Join(removeTrees(aside), s.forget())
+	}
+	if err := m.clearTry(ctx, made); err != nil {
+		m.warn(workspace.PhaseAdd, "a spare could not be used, and what that left could not be cleared: %s", because(err))
+	}
+	return "", false
+}
+
+// fits reports whether the choice is what the spare was brought for.
+func (m *making) fits(ctx context.Context, s *spare, made choice) bool {
+	start := made.start
+	if !made.plan.BranchCreated {
+		start, _ = m.r.tip(ctx, m.req.Project, "refs/heads/"+made.plan.Branch)
+	}
+	return start == s.rec.Commit
+}
+
+// convert takes the steps of a claim. The branch comes first: it is what
+// somebody else may have made meanwhile.
+func (m *making) convert(ctx context.Context, lock *repoLock, s *spare, made choice) (admin string, err error) {
+	s.rec.Attempt, s.rec.Target = m.req.Attempt, made.plan.Directory
+	if err := s.write(spareClaimed); err != nil {
+		return "", err
+	}
+	m.r.at("claimed")
+	if made.plan.BranchCreated {
+		if err := m.writeBranch(ctx, lock, made); err != nil {
+			return "", err
+		}
+		m.r.at("claimed branch")
+	}
+	if err := os.MkdirAll(filepath.Dir(made.plan.Directory), 0o755); err != nil {
+		return "", err
+	}
+	// An empty directory may be in its place.
+	if err := unix.Rename(s.rec.Directory, made.plan.Directory); err != nil {
+		return "", &os.LinkError{Op: "rename", Old: s.rec.Directory, New: made.plan.Directory, Err: err}
+	}
+	m.r.at("claimed renamed")
+	if err := m.rewriteEntry(ctx, s, made); err != nil {
+		return "", err
+	}
+	m.r.at("claimed entry")
+	if admin, err = placeEntry(s.rec.Common, s.rec.Admin, filepath.Base(made.plan.Directory)); err != nil {
+		return "", err
+	}
+	m.r.at("claimed placed")
+	if err := replaceLike(filepath.Join(made.plan.Directory, ".git"), []byte("gitdir: "+admin+"\n")); err != nil {
+		return "", err
+	}
+	m.r.at("claimed dot git")
+	// From the new lock on the entry is the attempt's.
+	if err := replaceLike(filepath.Join(admin, "locked"), []byte(makingReason+m.req.Attempt+"\n")); err != nil {
+		return "", err
+	}
+	m.r.at("claimed locked")
+	return admin, writeMarker(admin, m.marker(made))
+}
+
+// rewriteEntry has the entry say what a new one would.
+func (m *making) rewriteEntry(ctx context.Context, s *spare, made choice) error {
+	for _, file := range []struct{ name, line string }{
+		{"gitdir", filepath.Join(made.plan.Directory, ".git")},
+		{"HEAD", "ref: refs/heads/" + made.plan.Branch},
+		{"ORIG_HEAD", s.rec.Commit},
+	} {
+		if err := replaceLike(filepath.Join(s.rec.Admin, file.name), []byte(file.line+"\n")); err != nil {
+			return err
+		}
+	}
+	return m.rewriteLog(ctx, s, made)
+}
+
+// rewriteLog has the log of HEAD say what a checkout leaves there.
+func (m *making) rewriteLog(ctx context.Context, s *spare, made choice) error {
+	logs := filepath.Join(s.rec.Admin, "logs")
+	if m.set.get("core.logallrefupdates") != "" && !m.set.truth("core.logallrefupdates") {
+		return os.RemoveAll(logs) // none is kept
+	}
+	who, err := m.committer(ctx, made)
+	if err != nil {
+		return err
+	}
+	none, at := strings.Repeat("0", len(s.rec.Commit)), s.rec.Commit
+	content := fmt.Appendf(nil, "%s %s %s\n%s %s %s\treset: moving to HEAD\n", none, at, who, at, at, who)
+	path := filepath.Join(logs, "HEAD")
+	if err := replaceLike(path, content); !isAbsent(err) {
+		return err
+	}
+	if err := os.Mkdir(logs, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return os.WriteFile(path, content, 0o666) //nolint:gosec // what git leaves to the umask
+}
+
+// committer is who a log names for what is done now: as git has just written it
+// into the log of the branch that it made, or says.
+func (m *making) committer(ctx context.Context, made choice) (string, error) {
+	if made.plan.BranchCreated {
+		content, err := os.ReadFile(filepath.Join(m.req.Project.ID, "logs", "refs", "heads", filepath.FromSlash(made.plan.Branch)))
+		lines := bytes.Split(bytes.TrimSuffix(content, []byte{'\n'}), []byte{'\n'})
+		who, _, _ := bytes.Cut(lines[len(lines)-1], []byte{'\t'})
+		if fields := bytes.SplitN(who, []byte{' '}, 3); err == nil && len(fields) == 3 {
+			return string(fields[2]), nil
+		}
+	}
+	return m.r.git.line(ctx, command{dir: workDir(m.req.Project), args: []string{"var", "GIT_COMMITTER_IDENT"}, inherit: m.req.Inherit})
+}
+
+// settleClaim does for a claimed spare what is left of the writing of files.
+func (m *making) settleClaim(ctx context.Context, made choice, admin string) error {
+	err := relocateIndex(admin, m.claimed, made.plan.Directory)
+	if err == nil {
+		return nil
+	}
+	// It is the same that a checkout would leave.
+	_, err = m.r.git.run(ctx, command{
+		dir: made.plan.Directory, args: []string{"update-index", "--untracked-cache"}, write: true, inherit: m.req.Inherit,
+		config: m.set.hooksOff(m.req.Setup),
+	})
+	return m.failed(made.plan, "the index could not be written", "see what git says", err)
+}

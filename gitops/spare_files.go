@@ -1,0 +1,230 @@
+package gitops
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// noted is what was noted of one file or directory: that none of it is other
+// than it was is the proof that nobody has touched it. The time of change
+// can't be set back, as the time of modification can; that of a directory
+// changes with every name in it.
+type noted struct {
+	name    []byte // with a NUL at the end, below the root
+	mode    uint32
+	inode   uint64
+	size    int64
+	changed int64
+}
+
+const (
+	notedFixed = 4 + 8 + 8 + 8 + 2
+	// notedHead begins the file, with a version.
+	notedHead = "threadtree files 1\n"
+)
+
+// settledFor is how long nothing may have been written before files are noted:
+// then a later change has a later time. Some file systems count in seconds.
+const (
+	settledFor       = 25 * time.Millisecond
+	settledForCoarse = 2100 * time.Millisecond
+)
+
+// tree is a directory whose files are noted.
+type tree struct {
+	root string
+	// without are names at the top that are left out.
+	without []string
+}
+
+// noteFiles notes all that is in the trees and returns how many bytes it takes
+// on the disk. Symbolic links are noted and not followed.
+func noteFiles(path string, trees ...tree) (bytesOnDisk int64, err error) {
+	time.Sleep(settledFor)
+	var content bytes.Buffer
+	for try := 0; ; try++ {
+		content.Reset()
+		content.WriteString(notedHead)
+		size, coarse := int64(0), true
+		for _, t := range trees {
+			n := noting{out: &content, coarse: true, tree: t}
+			if err := n.note("."); err != nil {
+				return 0, err
+			}
+			binary.Write(&content, binary.LittleEndian, make([]byte, notedFixed)) //nolint:errcheck // a buffer takes all
+			size, coarse = size+n.size, coarse && n.coarse
+		}
+		if !coarse || try > 0 {
+			return size, replaceFile(path, content.Bytes())
+		}
+		time.Sleep(settledForCoarse)
+	}
+}
+
+type noting struct {
+	tree
+	out    *bytes.Buffer
+	size   int64
+	coarse bool // no time has a part of a second
+}
+
+func (n *noting) note(name string) error {
+	var st unix.Stat_t
+	path := filepath.Join(n.root, name)
+	if err := unix.Lstat(path, &st); err != nil {
+		return &os.PathError{Op: "lstat", Path: path, Err: err}
+	}
+	entry := notedOf(name, &st)
+	n.coarse = n.coarse && entry.changed%int64(time.Second) == 0
+	n.size += st.Blocks * blockSize
+	entry.append(n.out)
+	if st.Mode&unix.S_IFMT != unix.S_IFDIR {
+		return nil
+	}
+	dir, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	names, err := dir.Readdirnames(-1)
+	if err != nil {
+		return err
+	}
+	for _, below := range names {
+		if name == "." && contains(n.without, below) {
+			continue
+		}
+		if err := n.note(filepath.Join(name, below)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func contains(names []string, name string) bool {
+	for _, n := range names {
+		if n == name {
+			return true
+		}
+	}
+	return false
+}
+
+func notedOf(name string, st *unix.Stat_t) noted {
+	return noted{
+		name: append([]byte(name), 0), mode: uint32(st.Mode), inode: st.Ino, //nolint:unconvert // types differ between systems
+		size: st.Size, changed: st.Ctim.Nano(),
+	}
+}
+
+func (n noted) append(to *bytes.Buffer) {
+	var fixed [notedFixed]byte
+	binary.LittleEndian.PutUint32(fixed[0:], n.mode)
+	binary.LittleEndian.PutUint64(fixed[4:], n.inode)
+	binary.LittleEndian.PutUint64(fixed[12:], uint64(n.size))
+	binary.LittleEndian.PutUint64(fixed[20:], uint64(n.changed))
+	binary.LittleEndian.PutUint16(fixed[28:], uint16(len(n.name)))
+	to.Write(fixed[:])
+	to.Write(n.name)
+}
+
+// errNotes says that what was noted can't be read.
+var errNotes = errors.New("the notes of the spare's files can't be read")
+
+// untouched reports whether all that was noted is as it was then, the trees
+// being the same.
+func untouched(path string, trees ...tree) (bool, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return false, err
+	}
+	data, ok := bytes.CutPrefix(data, []byte(notedHead))
+	if !ok {
+		return false, errNotes
+	}
+	for _, t := range trees {
+		var list []noted
+		if list, data, ok = readNoted(data); !ok {
+			return false, errNotes
+		}
+		same, err := t.unchanged(list)
+		if err != nil || !same {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// readNoted reads the notes of one tree and returns what follows them.
+func readNoted(data []byte) (list []noted, rest []byte, ok bool) {
+	list = make([]noted, 0, len(data)/(notedFixed+16))
+	for len(data) >= notedFixed {
+		length := int(binary.LittleEndian.Uint16(data[28:]))
+		n := noted{
+			mode: binary.LittleEndian.Uint32(data), inode: binary.LittleEndian.Uint64(data[4:]),
+			size: int64(binary.LittleEndian.Uint64(data[12:])), changed: int64(binary.LittleEndian.Uint64(data[20:])),
+		}
+		data = data[notedFixed:]
+		if length == 0 {
+			return list, data, len(list) > 0
+		}
+		if length > len(data) || data[length-1] != 0 {
+			return nil, nil, false
+		}
+		n.name, data = data[:length], data[length:]
+		list = append(list, n)
+	}
+	return nil, nil, false
+}
+
+// unchanged compares, on as many processors as there are.
+func (t tree) unchanged(list []noted) (bool, error) {
+	root, err := unix.Open(t.root, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return false, nil // gone, or something else
+	}
+	defer unix.Close(root) //nolint:errcheck // only read
+	const chunk = 256
+	var next atomic.Int64
+	var differs atomic.Bool
+	var group sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(list)/chunk+1) {
+		group.Go(func() {
+			for !differs.Load() {
+				from := int(next.Add(chunk)) - chunk
+				if from >= len(list) {
+					return
+				}
+				for i := range list[from:min(from+chunk, len(list))] {
+					if !list[from+i].is(root) {
+						differs.Store(true)
+						return
+					}
+				}
+			}
+		})
+	}
+	group.Wait()
+	return !differs.Load(), nil
+}
+
+func (n *noted) is(root int) bool {
+	var st unix.Stat_t
+	if lstatAt(root, n.name, &st) != nil {
+		return false
+	}
+	return uint32(st.Mode) == n.mode && st.Ino == n.inode && st.Size == n.size && st.Ctim.Nano() == n.changed //nolint:unconvert // types differ between systems
+}
+
+func lstatAt(root int, name []byte, st *unix.Stat_t) error {
+	return unix.Fstatat(root, string(name[:len(name)-1]), st, unix.AT_SYMLINK_NOFOLLOW)
+}

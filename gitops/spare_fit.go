@@ -1,0 +1,137 @@
+package gitops
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// spareless says why a repository has no spares, "" if it can have some. The
+// package's documentation has the list.
+func (s *settings) spareless(x *refs) string {
+	switch {
+	case x.store == nil:
+		return "its refs are stored in a way that only git reads"
+	case s.truth("core.fsmonitor"):
+		return "a file system monitor is told of its worktrees by their paths"
+	case s.truth("worktree.userelativepaths"), s.get("extensions.relativeworktrees") != "":
+		return "its worktrees are found by relative paths"
+	case s.truth("core.prefersymlinkrefs"):
+		return "HEAD is a symbolic link in it"
+	}
+	for _, hook := range []string{"reference-transaction", "post-index-change"} {
+		info, err := os.Stat(filepath.Join(s.hooks, hook))
+		if err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o111 != 0 {
+			return "its hook " + hook + " wants to hear of each step of a checkout"
+		}
+	}
+	return ""
+}
+
+// unrelated are sections of the configuration that don't decide what files a
+// checkout makes.
+var unrelated = []string{
+	"alias.", "author.", "branch.", "color.", "column.", "commit.", "committer.", "credential.", "diff.", "difftool.", "fetch.",
+	"format.", "gc.", "gpg.", "gui.", "help.", "http.", "https.", "log.", "maintenance.", "merge.", "mergetool.", "pack.", "pager.",
+	"pull.", "push.", "rebase.", "receive.", "remote.", "rerere.", "safe.", "sendemail.", "stash.", "status.", "tag.", "tar.",
+	"transfer.", "uploadpack.", "url.", "user.",
+}
+
+// fingerprint stands for all but the commit that decides what files a checkout
+// makes, and whose they are: a spare that was made with another is none.
+func (m *making) fingerprint() string {
+	sum := sha256.New()
+	for _, key := range slices.Sorted(maps.Keys(m.set.values)) {
+		if !slices.ContainsFunc(unrelated, func(section string) bool { return strings.HasPrefix(key, section) }) {
+			fmt.Fprintf(sum, "%s=%q\n", key, m.set.values[key])
+		}
+	}
+	common := m.req.Project.ID
+	files := []string{
+		filepath.Join(common, "config.worktree"), filepath.Join(common, "info", "attributes"),
+		filepath.Join(common, "info", "sparse-checkout"), m.r.userAttributes(m.set),
+	}
+	for _, path := range files {
+		content, err := os.ReadFile(path)
+		fmt.Fprintf(sum, "%s %q %t\n", path, content, err == nil)
+	}
+	fmt.Fprintf(sum, "%d %s\n", os.Geteuid(), umask())
+	return hex.EncodeToString(sum.Sum(nil)[:16])
+}
+
+// userAttributes is the file in which a user has attributes of his own.
+func (r *Repository) userAttributes(s *settings) string {
+	env := func(key string) string {
+		for _, kv := range slices.Backward(r.git.env) {
+			if value, ok := strings.CutPrefix(kv, key+"="); ok {
+				return value
+			}
+		}
+		return ""
+	}
+	configured := s.get("core.attributesfile")
+	switch rest, tilde := strings.CutPrefix(configured, "~/"); {
+	case tilde:
+		return filepath.Join(env("HOME"), rest)
+	case configured != "":
+		return configured
+	case env("XDG_CONFIG_HOME") != "":
+		return filepath.Join(env("XDG_CONFIG_HOME"), "git", "attributes")
+	}
+	return filepath.Join(env("HOME"), ".config", "git", "attributes")
+}
+
+// umask is that of this process, as the system tells it, "" where it doesn't.
+func umask() string {
+	f, err := os.Open("/proc/self/status")
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		if mask, ok := strings.CutPrefix(lines.Text(), "Umask:"); ok {
+			return strings.TrimSpace(mask)
+		}
+	}
+	return ""
+}
+
+// reachable reports whether the files of one commit can be made those of
+// another by writing what differs: attributes that differ decide also about
+// files that don't, and where most differs a new checkout is as fast.
+func (r *Repository) reachable(ctx context.Context, c command, from, to string, files int) (bool, error) {
+	c.args = []string{"diff-tree", "-r", "-z", "--name-only", "--no-renames", from, to, "--"}
+	out, err := r.git.run(ctx, c)
+	if err != nil {
+		return false, err
+	}
+	changed := 0
+	for path := range bytes.SplitSeq(out, []byte{0}) {
+		if string(path[bytes.LastIndexByte(path, '/')+1:]) == ".gitattributes" {
+			return false, nil
+		}
+		changed++
+	}
+	return files == 0 || changed <= max(files/2, 100), nil
+}
+
+// statusOf asks git what it says of a worktree, untracked and ignored files
+// among it. With write it may refresh the index.
+func (r *Repository) statusOf(ctx context.Context, c command, write bool) (string, error) {
+	c.write = write
+	c.args = []string{"status", "--porcelain=v2", "-z", "--untracked-files=all", "--ignored=matching", "--ignore-submodules=none", "--no-renames"}
+	out, err := r.git.run(ctx, c)
+	if err != nil || len(out) == 0 {
+		return "", err
+	}
+	sum := sha256.Sum256(out)
+	return hex.EncodeToString(sum[:16]), nil
+}

@@ -1,0 +1,209 @@
+package gitops
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/threadtree/threadtree/workspace"
+)
+
+// trees are the directories whose files prove that nobody touched the spare:
+// its own and its entry's. The log of HEAD, which git's housekeeping may
+// rewrite, isn't part of it.
+func (s *spare) trees() []tree {
+	return []tree{{root: s.rec.Directory}, {root: s.rec.Admin, without: []string{"logs"}}}
+}
+
+// command is a git command on the spare's working copy.
+func (s *spare) command(m *making) command {
+	return command{
+		dir: s.rec.Directory, write: true, idle: m.idle, config: m.set.hooksOff(m.req.Setup),
+		env:     []string{"GIT_DIR=" + s.rec.Admin, "GIT_WORK_TREE=" + s.rec.Directory},
+		inherit: append(s.inherit(), m.req.Inherit...),
+	}
+}
+
+// build makes a spare's entry and files.
+func (s *spare) build(ctx context.Context, m *making) error {
+	if err := s.addEntry(ctx, m); err != nil {
+		return err
+	}
+	s.r.at("spare entry")
+	var err error
+	if s.rec.Device, err = deviceOf(s.rec.Directory); err != nil {
+		return err
+	}
+	s.rec.Inode = inodeOf(s.rec.Directory)
+	if err := s.write(spareMaking); err != nil {
+		return err
+	}
+	s.r.at("spare inode")
+	plan := workspace.Plan{Directory: s.rec.Directory}
+	if err := m.checkout(ctx, plan, s.rec.Admin); err != nil {
+		return err
+	}
+	s.r.at("spare files")
+	m.cacheUntracked(ctx, s.rec.Directory, s.rec.Admin)
+	return s.settle(ctx, m)
+}
+
+// addEntry adds the entry of a spare under the repository's lock.
+func (s *spare) addEntry(ctx context.Context, m *making) error {
+	lock, err := s.r.lock(ctx, m.req.Project)
+	if err != nil {
+		return err
+	}
+	defer lock.release()
+	if err := os.MkdirAll(filepath.Dir(s.rec.Directory), 0o755); err != nil {
+		return cantHold(filepath.Dir(s.rec.Directory), "", err)
+	}
+	reason := spareReason + s.rec.ID
+	if m.set.writable(s.r.openRefs(s.rec.Common)) {
+		s.rec.Admin, err = s.r.newEntry(s.rec.Common, "spare-"+s.rec.ID, entryFiles{directory: s.rec.Directory, head: s.rec.Commit, reason: reason})
+		if err != nil {
+			return err
+		}
+		return writeDotGit(s.rec.Directory, s.rec.Admin)
+	}
+	_, err = s.r.git.run(ctx, command{
+		dir: workDir(m.req.Project), write: true, config: m.set.hooksOff(false), inherit: append(lock.inherit(), s.inherit()...), idle: m.idle,
+		args: []string{"worktree", "add", "-q", "--no-checkout", "--lock", "--reason=" + reason, "--detach", "--", s.rec.Directory, s.rec.Commit},
+	})
+	if s.rec.Admin = gitDirOf(s.rec.Directory); err == nil && !readEntry(s.rec.Admin).of(s.rec.Directory) {
+		err = fmt.Errorf("git made an entry for %s that doesn't lead back to it", s.rec.Directory)
+	}
+	return err
+}
+
+// settle refreshes the index of a spare whose files are written, so that the
+// first status of its thread is as fast as any, notes the files and makes it
+// ready.
+func (s *spare) settle(ctx context.Context, m *making) error {
+	var err error
+	if s.rec.Status, err = s.r.statusOf(ctx, s.command(m), true); err != nil {
+		return err
+	}
+	s.r.at("spare status")
+	if s.rec.Size, err = noteFiles(s.path(".files"), s.trees()...); err != nil {
+		return err
+	}
+	s.r.at("spare noted")
+	return s.write(spareReady)
+}
+
+// whole reports whether a ready spare is where and as it was noted.
+func (s *spare) whole() bool {
+	if s.rec.Phase != spareReady || s.rec.Inode == 0 || s.rec.Inode != inodeOf(s.rec.Directory) {
+		return false
+	}
+	if device, err := deviceOf(s.rec.Directory); err != nil || device != s.rec.Device {
+		return false
+	}
+	same, err := untouched(s.path(".files"), s.trees()...)
+	return err == nil && same
+}
+
+// move brings the spare's files from its commit to another. It stays one that
+// is moving: its files have to be noted anew, or it has to be claimed.
+func (s *spare) move(ctx context.Context, m *making, to string) (bool, error) {
+	if m.set.truth("core.splitindex") {
+		return false, nil // what is written next to a shared index isn't what a checkout writes
+	}
+	cmd := s.command(m)
+	cmd.write = false
+	if ok, err := s.r.reachable(ctx, cmd, s.rec.Commit, to, s.files()); err != nil || !ok {
+		return false, err
+	}
+	if err := s.write(spareMoving); err != nil {
+		return false, err
+	}
+	s.r.at("spare moving")
+	cmd = s.command(m)
+	cmd.args = []string{"read-tree", "-m", "-u", "--no-recurse-submodules", s.rec.Commit, to}
+	if _, err := s.r.git.run(ctx, cmd); err != nil {
+		return false, err
+	}
+	s.rec.Commit = to
+	s.r.at("spare moved")
+	return true, nil
+}
+
+// files guesses how many files the spare has, by its index.
+func (s *spare) files() int {
+	info, err := os.Stat(filepath.Join(s.rec.Admin, "index"))
+	if err != nil {
+		return 0
+	}
+	return int(info.Size() / 100)
+}
+
+// advance is move for a spare that is to stay one.
+func (s *spare) advance(ctx context.Context, m *making, to string) (bool, error) {
+	ok, err := s.move(ctx, m, to)
+	if err != nil || !ok {
+		return ok, err
+	}
+	for _, name := range []string{"HEAD", "ORIG_HEAD"} {
+		if err := replaceLike(filepath.Join(s.rec.Admin, name), []byte(to+"\n")); err != nil && !isAbsent(err) {
+			return false, err
+		}
+	}
+	return true, s.settle(ctx, m)
+}
+
+// remove removes a spare, wherever it is by now.
+func (s *spare) remove(ctx context.Context, p workspace.Project) error {
+	lock, err := s.r.lock(ctx, p)
+	if err != nil {
+		return err
+	}
+	aside, err := s.bury()
+	lock.release()
+	if err == nil {
+		err = errors.Join(removeTrees(aside), s.forget())
+	}
+	return cantRemove("gc", s.rec.Directory, err)
+}
+
+// bury takes a spare out of everybody's sight, under the repository's lock, and
+// returns what has to be deleted.
+func (s *spare) bury() (aside []string, err error) {
+	if err := s.write(spareGoing); err != nil {
+		return nil, err
+	}
+	s.r.at("spare going")
+	admin, err := s.entry()
+	if err != nil {
+		return nil, err
+	}
+	if admin != "" {
+		to, err := buryEntry(s.rec.Common, admin)
+		if err != nil {
+			return nil, err
+		}
+		aside = append(aside, to)
+	}
+	s.r.at("spare buried")
+	for _, dir := range []string{s.rec.Directory, s.rec.Target} {
+		if dir != "" && s.owns(dir) {
+			aside = append(aside, dir)
+		}
+	}
+	return aside, nil
+}
+
+// owns reports whether a directory is the spare's: at the place that it alone
+// has, or known again by its number.
+func (s *spare) owns(dir string) bool {
+	if _, err := os.Lstat(dir); err != nil {
+		return false
+	}
+	if dir == s.rec.Directory {
+		return true
+	}
+	device, err := deviceOf(dir)
+	return err == nil && s.rec.Inode != 0 && inodeOf(dir) == s.rec.Inode && device == s.rec.Device
+}
