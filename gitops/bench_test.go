@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/threadtree/threadtree/workspace"
@@ -13,7 +14,7 @@ import (
 func benchLab(b *testing.B, n int) *lab {
 	l := newLab(b)
 	for i := range n {
-		l.write(filepath.Join(l.dir, fmt.Sprintf("d%d", i/100), fmt.Sprintf("f%d", i)), fmt.Sprintf("file %d\nof many\n", i))
+		l.write(filepath.Join(l.dir, fmt.Sprintf("d%d", i/100), fmt.Sprintf("f%d", i)), strings.Repeat(fmt.Sprintf("file %d of many, a line of its text\n", i), 80))
 	}
 	l.run(l.dir, "add", ".")
 	l.run(l.dir, "commit", "-q", "-m", "files")

@@ -28,6 +28,7 @@ var childRoles = map[string]func(args []string) error{
 	"hold-repo":    childHoldRepo,
 	"session":      childSession,
 	"claim":        childClaim,
+	"fill":         childFill,
 }
 
 func init() {

@@ -19,24 +19,55 @@ func BenchmarkCreateRatio(b *testing.B) {
 	for _, c := range []struct {
 		name             string
 		files, worktrees int
-	}{{"cold, 20000 files", 20_000, 0}, {"cold, 20 files, 200 worktrees", 20, 200}} {
+		base             string
+		warm             bool
+	}{
+		{"warm, 20000 files, base at the tip", 20_000, 0, "main", true},
+		{"warm, 20000 files, base 50 commits away", 20_000, 0, "ahead", true},
+		{"cold, 20000 files", 20_000, 0, "main", false},
+		{"cold, 20 files, 200 worktrees", 20, 200, "main", false},
+	} {
 		b.Run(c.name, func(b *testing.B) {
 			l := benchLab(b, c.files)
 			for i := range c.worktrees {
 				l.run(l.dir, "worktree", "add", "-q", "--no-track", "-b", fmt.Sprintf("old/%d", i), l.plainDir(fmt.Sprintf("old-%d", i)), "main")
 			}
+			if c.base == "ahead" {
+				l.ahead(50)
+			}
 			p, project := l.provider(), l.project()
+			if c.warm {
+				p, _ = l.pooled()
+			}
 			var git, ours []time.Duration
 			for i := 0; b.Loop(); i++ {
 				id := fmt.Sprintf("n%d", i)
-				git = append(git, took(func() { l.addPlain(id) }))
+				if c.warm {
+					l.fill()
+				}
+				git = append(git, took(func() { l.addPlain(id, c.base) }))
 				l.dropPlain(id)
-				ours = append(ours, took(func() { benchCreate(b, p, project, id) }))
+				ours = append(ours, took(func() { benchCreate(b, p, project, id, c.base) }))
 				l.dropMade(p, project, id)
 			}
 			reportRatio(b, git, ours)
 		})
 	}
+}
+
+// ahead makes a branch of that name with n commits on main, of five files each.
+func (l *lab) ahead(n int) {
+	directory := filepath.Join(l.root, "ahead")
+	l.run(l.dir, "worktree", "add", "-q", "-b", "ahead", directory, "main")
+	for i := range n {
+		for j := range 5 {
+			k := (i*5 + j) * 37
+			l.write(filepath.Join(directory, fmt.Sprintf("d%d", k/100), fmt.Sprintf("f%d", k)), fmt.Sprintf("changed in %d\n", i))
+		}
+		l.run(directory, "add", ".")
+		l.run(directory, "commit", "-q", "-m", "change")
+	}
+	l.run(l.dir, "worktree", "remove", "--force", directory)
 }
 
 // BenchmarkCreateAtOnce compares creates at once with creates one at a time.
@@ -48,13 +79,13 @@ func BenchmarkCreateAtOnce(b *testing.B) {
 	for i := 0; b.Loop(); i++ {
 		one = append(one, took(func() {
 			for j := range n {
-				l.addPlain(fmt.Sprintf("o%d-%d", i, j))
+				l.addPlain(fmt.Sprintf("o%d-%d", i, j), "main")
 			}
 		}))
 		many = append(many, took(func() {
 			var group sync.WaitGroup
 			for j := range n {
-				group.Go(func() { benchCreate(b, p, project, fmt.Sprintf("m%d-%d", i, j)) })
+				group.Go(func() { benchCreate(b, p, project, fmt.Sprintf("m%d-%d", i, j), "main") })
 			}
 			group.Wait()
 		}))
@@ -68,8 +99,8 @@ func BenchmarkCreateAtOnce(b *testing.B) {
 
 func (l *lab) plainDir(id string) string { return filepath.Join(l.root, "plain", id) }
 
-func (l *lab) addPlain(id string) {
-	l.run(l.dir, "worktree", "add", "-q", "--no-track", "-b", "plain/"+id, l.plainDir(id), "main")
+func (l *lab) addPlain(id, base string) {
+	l.run(l.dir, "worktree", "add", "-q", "--no-track", "-b", "plain/"+id, l.plainDir(id), base)
 }
 
 func (l *lab) dropPlain(id string) { l.drop(l.plainDir(id), "plain/"+id) }
@@ -84,9 +115,9 @@ func (l *lab) dropMade(p *Provider, project workspace.Project, id string) {
 }
 
 // benchCreate makes a workspace as a manager has it made.
-func benchCreate(b *testing.B, p *Provider, project workspace.Project, id string) {
+func benchCreate(b *testing.B, p *Provider, project workspace.Project, id, base string) {
 	req := workspace.CreateRequest{
-		Project: project, ThreadID: id, Attempt: id, Name: titled(id), Progress: func(workspace.Event) {},
+		Base: base, NoFetch: true, Project: project, ThreadID: id, Attempt: id, Name: titled(id), Progress: func(workspace.Event) {},
 		Claim: func(context.Context, workspace.Plan) error { return nil },
 	}
 	err := p.Precheck(context.Background(), req)

@@ -24,6 +24,8 @@ const helperEnv = "THREADTREE_TEST_HELPER"
 // errand is what a re-executed test process has to do: one create.
 type errand struct {
 	Dir, Home, Git, Title, Attempt, Plan string
+	// Pool has it made of a spare, if there is one.
+	Pool bool
 	// At is the step after which the process ends itself.
 	At     string
 	Env    []string
@@ -62,7 +64,11 @@ func TestHelperProcess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	created, err := NewProvider(r, ProviderOptions{Setup: SetupOptions{Commands: e.Setup}}).Create(t.Context(), workspace.CreateRequest{
+	o := ProviderOptions{Setup: SetupOptions{Commands: e.Setup}}
+	if e.Pool {
+		o.Pool = NewPool(r, PoolOptions{})
+	}
+	created, err := NewProvider(r, o).Create(t.Context(), workspace.CreateRequest{
 		Project: project, ThreadID: e.Thread, Attempt: e.Attempt, Inherit: lock.Inherit(), Setup: true,
 		Name: workspace.NameFromTitle(workspace.DefaultPrefix, e.Title, e.Thread),
 		Claim: func(_ context.Context, plan workspace.Plan) error {

@@ -180,7 +180,9 @@ func (m *making) convert(ctx context.Context, lock *repoLock, s *spare, made cho
 		return "", err
 	}
 	m.r.at("claimed locked")
-	return admin, writeMarker(admin, m.marker(made))
+	err = writeMarker(admin, m.marker(made))
+	m.r.at("claimed marked")
+	return admin, err
 }
 
 // rewriteEntry has the entry say what a new one would.
@@ -236,6 +238,7 @@ func (m *making) committer(ctx context.Context, made choice) (string, error) {
 // settleClaim does for a claimed spare what is left of the writing of files.
 func (m *making) settleClaim(ctx context.Context, made choice, admin string) error {
 	err := relocateIndex(admin, m.claimed, made.plan.Directory)
+	m.r.at("claimed settled")
 	if err == nil {
 		return nil
 	}
