@@ -100,8 +100,10 @@ func (m *making) look(ctx context.Context) (*chooser, *baseResolver, error) {
 		return nil, nil, err
 	}
 	var err error
-	if m.set, err = m.r.settings(ctx, m.req.Project); err != nil {
-		return nil, nil, err
+	if m.set = m.p.checked.take(m.req); m.set == nil {
+		if m.set, err = m.r.settings(ctx, m.req.Project); err != nil {
+			return nil, nil, err
+		}
 	}
 	c := &chooser{r: m.r, project: m.req.Project, name: m.req.Name, mainTop: m.set.mainTop}
 	bases := &baseResolver{

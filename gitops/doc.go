@@ -12,5 +12,64 @@
 // held by an open file that git children inherit, so that a git which outlives
 // us still holds it.
 //
+// # Spares
+//
+// A [Pool] keeps spare worktrees. [Provider].Create, where it was given the
+// pool, makes a worktree of one: all that decides of names, branches and
+// directories is the same, only the writing of the files is left out. The
+// result is, byte for byte, that of a create without a spare, the log of HEAD
+// and the name of git's entry among it: the spare's directory and entry are
+// renamed to the places that they would have had. Submodules, the
+// post-checkout hook and set-up follow as ever; a spare has none of these, so
+// that nothing of the repository's own runs before somebody who may allow it
+// does.
+//
+// A spare is detached at the commit that the project had checked out when it
+// was made, in a locked worktree whose directory begins with ".spare-". Where a
+// create starts from another commit, git writes only what differs. Each has a
+// record and a lock in the home directory. Whoever makes, moves, claims or
+// removes it holds the lock, as do his git children, and the record says
+// before each step what is done; so two never get the same one, in whatever
+// process, and what a killed process leaves is removed by [Pool.Recover], by
+// the next Fill, or, once the attempt that claimed it is cleared, with that.
+//
+// A spare is handed out only where nobody has touched it. When its files are
+// written, inode, mode, size and time of change of each file and directory, in
+// the worktree and in git's entry, are noted, once the clock is past the last
+// of them. At the claim each is looked at again. The time of change can't be
+// set back, and that of a directory changes with every name in it, so that
+// files that were added, ignored ones too, show as well as those that were
+// changed in place, with their time set back or by an "add" or a commit. That
+// is more than git status sees, and about what it costs to look at the files
+// once; it runs beside what a create does anyway. A status after handing out
+// would tell too late, and one without a look at each file can't tell a change
+// in place. The log of HEAD, which housekeeping rewrites, is the only thing
+// left out. A spare that was touched isn't handed out. The next Fill, or gc,
+// asks git about it: where nothing differs it is noted anew, and where
+// something does it is somebody's work, so that it is unlocked, stays where it
+// is as a worktree like any other, and is said. Nothing in which somebody may
+// have worked is removed.
+//
+// A spare is of use only where what decides about files is as it was: all
+// configuration but sections that can't matter, attributes of the repository
+// and of the user, the sparse checkout that git would copy, user and umask.
+// Between two commits whose .gitattributes differ, or of which more than half
+// of the files do, and with a split index, a spare isn't moved, and the create
+// writes all files.
+//
+// These have no spares:
+//   - Repositories whose refs git alone reads, such as reftable and SHA-256: HEAD
+//     is no file, or can't be judged here.
+//   - core.fsmonitor: the monitor knows worktrees by their paths, and the index
+//     holds its answers.
+//   - worktree.useRelativePaths and extensions.relativeWorktrees: the paths in
+//     entry and directory would have to be made anew in git's form.
+//   - core.preferSymlinkRefs: HEAD is a link.
+//   - Hooks reference-transaction and post-index-change: they hear of each step
+//     of a checkout, and a claim has other steps.
+//
+// And what a smudge filter writes that depends on the worktree's path, or on
+// when it runs, is what it was when the spare was made.
+//
 // The package needs a Unix: process groups and flock.
 package gitops

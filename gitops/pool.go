@@ -18,7 +18,7 @@ import (
 
 // PoolOptions are the settings of a [Pool]. The zero value is usable.
 type PoolOptions struct {
-	// Spares is how many spares a project has, 2 if 0.
+	// Spares is how many spares a project has, 2 if 0, and none for NoSpares.
 	Spares int
 	// MaxAge is how old a spare may become, 3 days if 0.
 	MaxAge time.Duration
@@ -30,6 +30,9 @@ type PoolOptions struct {
 	// Logger gets what Run could not do, slog's default if nil.
 	Logger *slog.Logger
 }
+
+// NoSpares is the number of spares of a pool that lets those go that there are.
+const NoSpares = -1
 
 // Pool keeps spare worktrees, so that a create needs not write all files: see
 // the package's documentation for when one is handed out. Spares lie beside the

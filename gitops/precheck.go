@@ -3,6 +3,8 @@ package gitops
 import (
 	"context"
 	"errors"
+	"sync"
+	"time"
 
 	"github.com/threadtree/threadtree/workspace"
 )
@@ -23,6 +25,7 @@ func (m *making) precheck(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	m.p.checked.keep(m.req, m.set)
 	// Whatever the base turns out to be, the name is as free or taken.
 	if _, err := c.choose(ctx); err != nil {
 		return err
@@ -32,4 +35,46 @@ func (m *making) precheck(ctx context.Context) error {
 		return err
 	}
 	return nil
+}
+
+// checkedFor is how long what a precheck read is good for the create that it
+// was made for, which follows at once.
+const checkedFor = 5 * time.Second
+
+// checked hands the settings that a precheck has read on to its create.
+type checked struct {
+	mu    sync.Mutex
+	found map[[2]string]checkedSettings
+}
+
+type checkedSettings struct {
+	set *settings
+	at  time.Time
+}
+
+func (c *checked) keep(req workspace.CreateRequest, set *settings) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.found == nil {
+		c.found = make(map[[2]string]checkedSettings)
+	}
+	for key, old := range c.found {
+		if time.Since(old.at) > checkedFor {
+			delete(c.found, key)
+		}
+	}
+	c.found[[2]string{req.Project.ID, req.ThreadID}] = checkedSettings{set: set, at: time.Now()}
+}
+
+// take returns what was kept for the request, once, nil if there is nothing.
+func (c *checked) take(req workspace.CreateRequest) *settings {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	key := [2]string{req.Project.ID, req.ThreadID}
+	found, ok := c.found[key]
+	delete(c.found, key)
+	if !ok || !req.Prechecked || time.Since(found.at) > checkedFor {
+		return nil
+	}
+	return found.set
 }

@@ -25,8 +25,9 @@ type ProviderOptions struct {
 // Provider makes and removes worktrees with git alone. It is safe for
 // concurrent use.
 type Provider struct {
-	r *Repository
-	o ProviderOptions
+	r       *Repository
+	o       ProviderOptions
+	checked checked
 }
 
 var _ workspace.Provider = (*Provider)(nil)

@@ -59,9 +59,10 @@ func (p *planning) spares(ctx context.Context) error {
 // sparers returns the providers that have spares.
 func (m *Manager) sparers() []Sparer {
 	var list []Sparer
+	seen := make(map[string]bool)
 	for _, p := range append([]Provider{m.cfg.Provider}, m.cfg.Removers...) {
-		if s, ok := p.(Sparer); ok {
-			list = append(list, s)
+		if s, ok := p.(Sparer); ok && !seen[p.Name()] {
+			list, seen[p.Name()] = append(list, s), true
 		}
 	}
 	return list

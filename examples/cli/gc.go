@@ -150,6 +150,7 @@ type collectedJSON struct {
 	Kind      workspace.CollectKind `json:"kind"`
 	ThreadID  string                `json:"thread_id"`
 	TrashID   string                `json:"trash_id,omitempty"`
+	SpareID   string                `json:"spare_id,omitempty"`
 	Directory string                `json:"directory,omitempty"`
 	Folders   []string              `json:"folders,omitempty"`
 	Size      *int64                `json:"size,omitempty"`
@@ -169,7 +170,7 @@ type planJSON struct {
 func planOf(plan []workspace.Collected, takes int64) planJSON {
 	list := []collectedJSON{}
 	for _, p := range plan {
-		j := collectedJSON{Kind: p.Kind, ThreadID: p.ThreadID, TrashID: p.TrashID, Directory: p.Directory, Folders: p.Folders, Reason: p.Reason, Lost: p.Lost, Done: p.Done}
+		j := collectedJSON{Kind: p.Kind, ThreadID: p.ThreadID, TrashID: p.TrashID, SpareID: p.SpareID, Directory: p.Directory, Folders: p.Folders, Reason: p.Reason, Lost: p.Lost, Done: p.Done}
 		if p.Size >= 0 {
 			j.Size = &p.Size
 		}
@@ -195,7 +196,7 @@ func (a *app) plan(plan []workspace.Collected, applied bool) string {
 	}
 	kinds := map[workspace.CollectKind]string{
 		workspace.CollectDirectory: "kept directory", workspace.CollectSnapshot: "snapshot", workspace.CollectWorkspace: "workspace",
-		workspace.CollectFolders: "folders",
+		workspace.CollectFolders: "folders", workspace.CollectSpare: "spare",
 	}
 	t := table{{"THREAD", "WHAT", "SIZE", "WHY"}}
 	for _, p := range plan {

@@ -36,6 +36,7 @@ type options struct {
 	Continue  continueCommand  `cmd:"" help:"Finish a merge once its conflict is resolved."`
 	Abort     abortCommand     `cmd:"" help:"Undo a merge that is paused on a conflict."`
 	Push      pushCommand      `cmd:"" help:"Publish a thread's branch."`
+	Pool      poolCommand      `cmd:"" help:"Make spare worktrees, of which the next creates are made at once."`
 	GC        gcCommand        `cmd:"" name:"gc" help:"Say what could be let go, or let it go."`
 	Reconcile reconcileCommand `cmd:"" help:"Repair the records of a project after a crash."`
 	Plugin    pluginCommand    `cmd:"" help:"Write the plugin for an OpenCode server that you run yourself."`

@@ -36,7 +36,9 @@ func (a *app) withGit(ctx context.Context, f func(*workspace.Manager, *gitops.Re
 	if err != nil {
 		return err
 	}
+	pool := gitops.NewPool(repository, gitops.PoolOptions{})
 	git := gitops.NewProvider(repository, gitops.ProviderOptions{
+		Pool: pool,
 		// What --setup allows, and nothing of it without the flag.
 		Setup: gitops.SetupOptions{Copy: true, Install: true},
 	})
@@ -53,7 +55,7 @@ func (a *app) withGit(ctx context.Context, f func(*workspace.Manager, *gitops.Re
 	manager, err := workspace.NewManager(workspace.Config{
 		Store: store, Repository: repository, Locker: locks, Provider: by.create, Removers: by.all,
 		Recoverers: append([]workspace.Recoverer{
-			gitops.NewRepairer(repository, locks), gitops.NewMerger(repository, gitops.MergeOptions{}),
+			gitops.NewRepairer(repository, locks), gitops.NewMerger(repository, gitops.MergeOptions{}), pool,
 		}, by.recoverers...),
 	})
 	if err != nil {

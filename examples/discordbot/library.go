@@ -21,6 +21,9 @@ type library struct {
 	manager  *workspace.Manager
 	merger   *workspace.Merger
 	reviewer *workspace.Reviewer
+	// pool is nil where no spares are kept.
+	pool *gitops.Pool
+	repo *gitops.Repository
 	// agent is nil without OpenCode.
 	agent   workspace.Agent
 	closers []io.Closer
@@ -46,11 +49,15 @@ func assemble(ctx context.Context, o options, log *slog.Logger) (_ *library, err
 		return nil, err
 	}
 	l.closers = append(l.closers, l.store)
-	git := gitops.NewProvider(repository, gitops.ProviderOptions{Setup: gitops.SetupOptions{Copy: true, Install: true}})
+	pool := gitops.NewPool(repository, gitops.PoolOptions{Logger: log})
+	if l.repo = repository; o.Pool {
+		l.pool = pool
+	}
+	git := gitops.NewProvider(repository, gitops.ProviderOptions{Pool: pool, Setup: gitops.SetupOptions{Copy: true, Install: true}})
 	merging := gitops.NewMerger(repository, gitops.MergeOptions{})
 	cfg := workspace.Config{
 		Store: l.store, Repository: repository, Locker: locks, Provider: git, Logger: log,
-		Recoverers: []workspace.Recoverer{gitops.NewRepairer(repository, locks), merging},
+		Recoverers: []workspace.Recoverer{gitops.NewRepairer(repository, locks), merging, pool},
 	}
 	connection, err := l.connect(ctx, o, log)
 	if err != nil {
@@ -114,6 +121,28 @@ func (l *library) reconcile(ctx context.Context, projects map[string]bool, log *
 			log.Warn("the project could not be reconciled", "project", project, "error", err)
 		}
 	}
+}
+
+// keepSpares keeps spare worktrees of the projects until ctx ends, and of those
+// in which threads get workspaces. The returned function waits for that end.
+func (l *library) keepSpares(ctx context.Context, projects map[string]bool, log *slog.Logger) (wait func()) {
+	if l.pool == nil {
+		return func() {}
+	}
+	for project := range projects {
+		p, err := l.repo.Open(ctx, project)
+		if err != nil {
+			log.Warn("no spare worktrees are kept of a project", "project", project, "error", err)
+			continue
+		}
+		l.pool.Keep(p)
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		l.pool.Run(ctx)
+	}()
+	return func() { <-ended }
 }
 
 func (l *library) close() error {

@@ -28,6 +28,7 @@ type options struct {
 	Role        []snowflake.ID          `name:"role" placeholder:"ROLE_ID" help:"A role whose members may do everything; may be given several times."`
 	Guild       []snowflake.ID          `name:"guild" placeholder:"GUILD_ID" help:"A server to register the commands in, where they show at once; without one they are registered everywhere."`
 	Setup       bool                    `name:"setup" help:"Copy ignored files and install dependencies in fresh workspaces. This runs code that the repository brings."`
+	Pool        bool                    `name:"pool" default:"true" negatable:"" help:"Keep spare worktrees of the projects, so that workspaces are there at once (default); --no-pool for none."`
 	APIURL      string                  `name:"api-url" placeholder:"URL" help:"A server that speaks as Discord's API does, with the version in the path."`
 	GatewayURL  string                  `name:"gateway-url" placeholder:"URL" help:"A server that speaks as Discord's gateway does."`
 	Health      string                  `name:"health" placeholder:"ADDRESS" help:"Answer GET /healthz at this address: 200 while the bot is connected."`

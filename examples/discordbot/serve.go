@@ -80,6 +80,9 @@ func serve(ctx context.Context, o options, log *slog.Logger, stdout io.Writer) (
 		}
 		defer stop()
 	}
+	running, stopSpares := context.WithCancel(ctx)
+	waitSpares := l.keepSpares(running, projects, log)
+	defer func() { stopSpares(); waitSpares() }()
 	fmt.Fprintf(stdout, "ready: %d commands, %d projects\n", len(tree.Commands()), len(projects))
 	select {
 	case err := <-lost:
