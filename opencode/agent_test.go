@@ -230,7 +230,7 @@ func TestForkKeepsTheModel(t *testing.T) {
 		t.Fatal(detail(err))
 	}
 	p.ask(a, "2", "which model is it in "+p.root)
-	if !shared.model.saw("other: which model is it in " + p.root) {
+	if !model().saw("other: which model is it in " + p.root) {
 		t.Errorf("the fork went on with another model")
 	}
 }

@@ -19,10 +19,10 @@ type allowance struct {
 }
 
 // maxSpare bounds what a call may wait besides, to clear away.
-const maxSpare = 5 * time.Second
+const maxSpare = 10 * time.Second
 
 func newAllowance(limit time.Duration) *allowance {
-	return &allowance{left: limit, spare: min(limit/4, maxSpare), made: time.Now()}
+	return &allowance{left: limit, spare: min(limit/2, maxSpare), made: time.Now()}
 }
 
 // wait returns ctx with what is left as its limit. done takes off what it took.

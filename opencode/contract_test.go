@@ -20,6 +20,17 @@ func TestProviderContract(t *testing.T) {
 	})
 }
 
+// TestProviderContractThere is the same where the server makes the worktrees,
+// and so chooses where.
+func TestProviderContractThere(t *testing.T) {
+	t.Parallel()
+	s := common(t)
+	providertest.Run(t, func(t *testing.T) providertest.Subject {
+		p := newPlace(t, s, own)
+		return providertest.Subject{Provider: p.provider, Project: p.request(workspace.Name{}).Project, PlaceLater: true}
+	})
+}
+
 // BenchmarkCreate makes a workspace by git alone and one by OpenCode in turn,
 // and reports how many times as long the second takes.
 func BenchmarkCreate(b *testing.B) {

@@ -39,7 +39,27 @@
 // # Sessions and undo
 //
 // OpenCode deletes the sessions of a workspace that it drops. Here they are
-// let go first and marked, and bound again when the workspace is restored.
+// let go first and marked, and bound again when the workspace is restored. A
+// server without the plugin can't be told of one that is restored: there the
+// conversation goes on in the directory alone. A turn that runs in a workspace
+// is stopped before that is deleted, unless the delete is refused.
+//
+// # What is remembered
+//
+// A server goes on with what it was asked for when nobody waits any more, and
+// may make a worktree after the create has failed. Before it is asked, that is
+// noted in the store under an id of ours, and what comes of it is cleared by
+// the next create or by Recover: only what has that id, was made since, and has
+// nobody's work in it.
+//
+// How long a call of the Provider's waits for OpenCode is bounded as a whole,
+// see [ProviderConfig].
+//
+// # Systems
+//
+// The client, the provider and the agent work wherever git's provider does. A
+// server of our own is started on Unix alone, for only there can it be seen to
+// that nothing outlives it.
 //
 // There is an official SDK in Go; its module can't be had from the module
 // proxies that we reach, and it has no calls for workspaces, so the client is

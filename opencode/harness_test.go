@@ -84,8 +84,10 @@ var shared struct {
 	server *Server
 	err    error
 	dir    string
-	model  *fakeModel
 }
+
+// model is the language model of all servers that many tests use.
+var model = sync.OnceValue(newFakeModel)
 
 // common returns the server that the tests share.
 func common(t testing.TB) *Server {
@@ -95,10 +97,9 @@ func common(t testing.TB) *Server {
 		if shared.dir, shared.err = os.MkdirTemp("", "threadtree-opencode-"); shared.err != nil {
 			return
 		}
-		shared.model = newFakeModel()
 		shared.server, shared.err = StartServer(context.Background(), ServerOptions{
 			Binary: path, StateDir: filepath.Join(shared.dir, "threadtree"), Env: ownHome(shared.dir),
-			Config: shared.model.config(), Logger: slog.New(slog.DiscardHandler),
+			Config: model().config(), Logger: slog.New(slog.DiscardHandler),
 		})
 	})
 	if shared.err != nil {
@@ -112,8 +113,8 @@ func TestMain(m *testing.M) {
 	closeStrangers()
 	if shared.server != nil {
 		shared.server.Close()
-		shared.model.close()
 	}
+	model().close()
 	if shared.dir != "" {
 		os.RemoveAll(shared.dir)
 	}

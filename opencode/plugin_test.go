@@ -225,8 +225,6 @@ func TestPluginIsLoadedAndTheProjectStaysClean(t *testing.T) {
 func TestServerKilledAtWork(t *testing.T) {
 	t.Parallel()
 	real := binary(t)
-	// Of the server that is shared only the model is used.
-	common(t)
 	dir := t.TempDir()
 	pids := filepath.Join(dir, "pids")
 	script := filepath.Join(dir, "opencode")
@@ -235,7 +233,7 @@ func TestServerKilledAtWork(t *testing.T) {
 	}
 	s := start(t, func(o *ServerOptions) {
 		o.Binary = script
-		o.Env = append(o.Env, "OPENCODE_CONFIG_CONTENT="+shared.model.config())
+		o.Env = append(o.Env, "OPENCODE_CONFIG_CONTENT="+model().config())
 		o.Config = `{"username":"ours"}`
 	})
 	p := newPlace(t, s, nil)

@@ -54,8 +54,8 @@ type ProviderConfig struct {
 	Auto bool
 	// Timeout bounds what a create, a delete or a restore waits for OpenCode
 	// in all, beside git's own work: for the server to start, and for all that
-	// it is asked; 30 s if 0. A create that fails may take a quarter of it
-	// longer, 5 s at most, to clear away.
+	// it is asked; 30 s if 0. One that fails may take half of it longer, 10 s
+	// at most, to clear away.
 	Timeout time.Duration
 	// NewID makes the ids of workspaces, [NewWorkspaceID] if nil.
 	NewID func() string
@@ -138,6 +138,11 @@ func (p *Provider) Create(ctx context.Context, req workspace.CreateRequest) (wor
 	done()
 	if err != nil {
 		err = failure(ctx, "OpenCode can't make a workspace", "nothing was made", p.late(err))
+		if !p.cfg.Auto && !req.Prechecked {
+			if refusal := p.Precheck(ctx, req); refusal != nil {
+				err = refusal
+			}
+		}
 		return p.alone(ctx, req, err)
 	}
 	if adapter != AdapterThreadtree {
@@ -262,11 +267,15 @@ func (p *Provider) Clear(ctx context.Context, project workspace.Project, w works
 // that is at work is stopped before, unless git refuses.
 func (p *Provider) Remove(ctx context.Context, req workspace.RemoveRequest) (workspace.Removed, error) {
 	a := newAllowance(p.cfg.Timeout)
-	stopped, err := p.stopWork(ctx, req, a)
+	stopped, used, err := p.stopWork(ctx, req, a)
 	if err != nil {
 		return workspace.Removed{}, err
 	}
 	removed, err := p.cfg.Git.Remove(ctx, req)
+	for try := 0; used && errors.Is(err, workspace.ErrLocked) && try < lockedTries && ctx.Err() == nil; try++ {
+		time.Sleep(stopEvery)
+		removed, err = p.cfg.Git.Remove(ctx, req)
+	}
 	if err != nil {
 		return removed, withStopped(err, stopped)
 	}

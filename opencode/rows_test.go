@@ -2,6 +2,7 @@ package opencode
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -206,6 +207,48 @@ func TestClonesShareAList(t *testing.T) {
 		p.delete("1", false)
 	}
 	one.hasRows(c)
+}
+
+// TestBareRepository has a project without a checkout: OpenCode finds it by its
+// worktrees alone, the last of which goes.
+func TestBareRepository(t *testing.T) {
+	t.Parallel()
+	s := common(t)
+	c := client(t, s)
+	p := newPlace(t, s, nil)
+	checkout := p.dir
+	p.dir = filepath.Join(p.root, "bare.git")
+	p.run(p.root, "clone", "-q", "--bare", checkout, p.dir)
+	w := p.create("1", workspace.CreateOptions{Name: "one"})
+	if w.Provider != workspace.ProviderOpenCode || len(w.Warnings) > 0 {
+		t.Fatalf("%+v", w)
+	}
+	// The other clone has the same list.
+	lists := &place{t: t, dir: checkout}
+	lists.hasRows(c, w)
+	session, messages := p.said(c, w, "a word")
+	if d := p.delete("1", false); len(d.Removed.Left) > 0 || !absent(w.Directory) {
+		t.Errorf("left: %q", d.Removed.Left)
+	}
+	lists.hasRows(c)
+	p.bound(c, session, "", messages)
+	if back := p.restore("1"); len(back.Warnings) > 0 || back.Directory != w.Directory {
+		t.Errorf("%+v", back)
+	}
+	lists.hasRows(c, w)
+	p.bound(c, session, w.ProviderID, messages)
+	if lines := p.recovered(); len(lines) > 0 {
+		t.Errorf("said %q", lines)
+	}
+	// The server's own adapter knows no bare repository.
+	p.open(s, func(cfg *ProviderConfig) { cfg.Adapter = AdapterWorktree })
+	_, err := p.manager.Create(t.Context(), workspace.CreateOptions{Project: p.dir, ThreadID: "2", Name: "two"})
+	if !errors.Is(err, workspace.ErrProviderUnavailable) || !strings.Contains(err.Error(), "bare") {
+		t.Errorf("got %s", detail(err))
+	}
+	p.delete("2", false)
+	p.delete("1", false)
+	lists.hasRows(c)
 }
 
 func TestPlaces(t *testing.T) {

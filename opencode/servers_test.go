@@ -92,7 +92,7 @@ func closeStrangers() {
 
 // withoutPlugin is a server with the workspace flag and nothing else of ours.
 func withoutPlugin(t testing.TB) *stranger {
-	return strange(t, "plain", "OPENCODE_EXPERIMENTAL_WORKSPACES=1")
+	return strange(t, "plain", "OPENCODE_EXPERIMENTAL_WORKSPACES=1", "OPENCODE_CONFIG_CONTENT="+model().config())
 }
 
 // withoutFlag is a server that has the plugin and not the workspace flag.

@@ -22,21 +22,35 @@ func testCreate(f *fixture) {
 	before := f.state()
 	req := f.request(title("Fix the login"))
 	req.Claim = func(_ context.Context, plan workspace.Plan) error {
+		claimed = append(claimed, plan)
+		if f.PlaceLater && len(claimed) == 2 {
+			return nil // looked at below
+		}
 		f.unchanged(before)
-		if _, err := os.Lstat(plan.Directory); !errors.Is(err, os.ErrNotExist) {
+		if f.PlaceLater {
+			if plan.Directory != "" || plan.ProviderID == "" {
+				f.Errorf("%+v was claimed before anything was made", plan)
+			}
+		} else if _, err := os.Lstat(plan.Directory); !errors.Is(err, os.ErrNotExist) {
 			f.Errorf("%q was made before it was claimed", plan.Directory)
 		}
-		claimed = append(claimed, plan)
 		return nil
 	}
 	created, err := f.Provider.Create(f.Context(), req)
 	if err != nil {
 		f.Fatal(detail(err))
 	}
-	if len(claimed) != 1 {
-		f.Fatalf("%d claims were made, want 1", len(claimed))
+	want := 1
+	if f.PlaceLater {
+		want = 2
 	}
-	last, plan := claimed[0], created.Plan
+	if len(claimed) != want {
+		f.Fatalf("%d claims were made, want %d", len(claimed), want)
+	}
+	last, plan := claimed[want-1], created.Plan
+	if first := claimed[0]; first.Branch != last.Branch || first.ProviderID != last.ProviderID || first.BaseCommit != last.BaseCommit {
+		f.Errorf("%+v was claimed first and %+v then", first, last)
+	}
 	if last.Branch != plan.Branch || last.Directory != plan.Directory || last.BranchCreated != plan.BranchCreated {
 		f.Errorf("%+v was claimed and %+v was made", last, plan)
 	}
@@ -226,7 +240,7 @@ func testConcurrent(f *fixture) {
 					mu.Lock()
 					defer mu.Unlock()
 					for other, p := range plans {
-						if other != thread && (p.Branch == plan.Branch || p.Directory == plan.Directory) {
+						if other != thread && (p.Branch == plan.Branch || p.Directory == plan.Directory && p.Directory != "") {
 							return &workspace.Error{Code: workspace.ErrAlreadyExists, Message: "claimed"}
 						}
 					}

@@ -24,6 +24,11 @@ type Subject struct {
 	// Project has a checkout that is clean, on a branch with at least one
 	// commit, and no other branches, worktrees or remotes.
 	Project workspace.Project
+	// PlaceLater is true for a provider that learns the directory only by
+	// making it, since somebody else chooses that: it claims its own id and the
+	// branch first, without a directory, and then once more with the directory,
+	// before it does anything else there.
+	PlaceLater bool
 }
 
 // Run runs the contract. newSubject is called once for each test, possibly by
