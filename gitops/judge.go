@@ -168,7 +168,7 @@ func (j *judge) held(ctx context.Context) error {
 	}
 	if _, err := os.Lstat(filepath.Join(j.v.admin, "index.lock")); err == nil {
 		j.object(rankLocked, workspace.ErrLocked, "wait for it; if no git command is running there, remove "+filepath.Join(j.v.admin, "index.lock"),
-			"a git command is at work in %s, or was ended within", j.w.Directory)
+			"a git command is at work in %s, or was ended within", j.w.Directory).Err = workspace.ErrInUse
 	}
 	return nil
 }
@@ -242,7 +242,7 @@ func (j *judge) used(context.Context) error {
 	}
 	if p, ok := processWithin(directory); ok {
 		j.object(rankProcess, workspace.ErrLocked, "end it first, or let it change its directory",
-			"the process %d (%s) works in %s", p.pid, p.command, p.directory)
+			"the process %d (%s) works in %s", p.pid, p.command, p.directory).Err = workspace.ErrInUse
 	}
 	return nil
 }

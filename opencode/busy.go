@@ -26,58 +26,57 @@ const stopFor = 10 * time.Second
 // stopEvery is how often it is looked whether it has.
 const stopEvery = 100 * time.Millisecond
 
-// lockedTries is how often a removal that is refused is asked for again where
-// sessions work, at that pace: OpenCode runs git there itself, for a moment,
-// also when a turn is over.
-const lockedTries = 10
+// inUseTries is how often a removal that is refused for a process is asked for
+// again, at that pace: OpenCode runs git in a workspace itself, for a moment,
+// when it opens it and when a turn is over.
+const inUseTries = 10
 
 // stopWork stops what agents do in a workspace that is to be removed, unless
 // the removal is refused: then they are left alone, and the refusal is
-// returned. It returns a line for what it did, and whether there are sessions at
-// all. A server that can't be asked has nothing that could be stopped.
-func (p *Provider) stopWork(ctx context.Context, req workspace.RemoveRequest, a *allowance) (lines []string, used bool, err error) {
+// returned. It returns a line for what it did. A server that can't be asked has
+// nothing that could be stopped.
+func (p *Provider) stopWork(ctx context.Context, req workspace.RemoveRequest, a *allowance) ([]string, error) {
 	judge, ok := p.cfg.Git.(Judge)
 	w := req.Workspace
 	if !ok || w.ProviderID == "" || !present(w.Directory) {
-		return nil, used, nil
+		return nil, nil
 	}
 	limit, done := a.wait(ctx)
 	defer done()
 	client, err := p.cfg.Connection.Client(limit)
 	if err != nil {
-		return nil, used, nil
+		return nil, nil
 	}
 	place := p.somePlace(limit, req.Project, w.Directory)
-	busy, used, err := busyAt(limit, client, place, w)
+	busy, err := busyAt(limit, client, place, w)
 	if err != nil || len(busy) == 0 {
-		return nil, used, nil
+		return nil, nil
 	}
 	if err := judge.Removable(ctx, req); err != nil {
-		return nil, used, err
+		return nil, err
 	}
 	stop, cancel := context.WithTimeoutCause(limit, stopFor, ErrTimeout)
 	defer cancel()
 	if err := stopAll(stop, client, place, w, busy); err == nil {
 		line := "the agent was at work in it: its turn was stopped"
 		req.Progress(workspace.Event{Phase: workspace.PhaseRemove, Message: line, Warning: true})
-		return []string{line}, used, nil
+		return []string{line}, nil
 	} else if !req.Force {
-		return nil, used, &workspace.Error{
+		return nil, &workspace.Error{
 			Code: workspace.ErrLocked, ThreadID: w.ThreadID, Err: err, Option: workspace.OptionForce,
 			Message: fmt.Sprintf("the agent is at work in %s and could not be stopped (%s); nothing was removed", w.Directory, reason(p.late(err))),
 			Hint:    "stop it, then delete again; forced, the delete doesn't wait for it",
 		}
 	}
-	return []string{"the agent was at work in it and could not be stopped: what it still does there goes nowhere"}, used, nil
+	return []string{"the agent was at work in it and could not be stopped: what it still does there goes nowhere"}, nil
 }
 
-// busyAt are the sessions of a workspace that are at work; used is whether it
-// has any. To ask for those of its directory would have OpenCode open that, if
+// busyAt are the sessions of a workspace that are at work. To ask for those of its directory would have OpenCode open that, if
 // it hasn't yet, and run git there.
-func busyAt(ctx context.Context, client *Client, place string, w workspace.Workspace) (busy []string, used bool, err error) {
+func busyAt(ctx context.Context, client *Client, place string, w workspace.Workspace) (busy []string, err error) {
 	sessions, err := client.ProjectSessions(ctx, place)
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	at := make(map[string]At)
 	for _, s := range sessions {
@@ -98,7 +97,7 @@ func busyAt(ctx context.Context, client *Client, place string, w workspace.Works
 		asked[where] = true
 		statuses, err := client.SessionStatuses(ctx, where)
 		if err != nil {
-			return nil, true, err
+			return nil, err
 		}
 		maps.Copy(found, statuses)
 	}
@@ -108,7 +107,7 @@ func busyAt(ctx context.Context, client *Client, place string, w workspace.Works
 		}
 	}
 	slices.Sort(busy)
-	return busy, len(at) > 0, nil
+	return busy, nil
 }
 
 // stopAll stops sessions and waits until none is at work in the workspace.
@@ -120,7 +119,7 @@ func stopAll(ctx context.Context, client *Client, place string, w workspace.Work
 			}
 		}
 		var err error
-		if busy, _, err = busyAt(ctx, client, place, w); err != nil || len(busy) == 0 {
+		if busy, err = busyAt(ctx, client, place, w); err != nil || len(busy) == 0 {
 			return err
 		}
 		select {

@@ -267,12 +267,12 @@ func (p *Provider) Clear(ctx context.Context, project workspace.Project, w works
 // that is at work is stopped before, unless git refuses.
 func (p *Provider) Remove(ctx context.Context, req workspace.RemoveRequest) (workspace.Removed, error) {
 	a := newAllowance(p.cfg.Timeout)
-	stopped, used, err := p.stopWork(ctx, req, a)
+	stopped, err := p.stopWork(ctx, req, a)
 	if err != nil {
 		return workspace.Removed{}, err
 	}
 	removed, err := p.cfg.Git.Remove(ctx, req)
-	for try := 0; used && errors.Is(err, workspace.ErrLocked) && try < lockedTries && ctx.Err() == nil; try++ {
+	for try := 0; errors.Is(err, workspace.ErrInUse) && try < inUseTries && ctx.Err() == nil; try++ {
 		time.Sleep(stopEvery)
 		removed, err = p.cfg.Git.Remove(ctx, req)
 	}

@@ -55,6 +55,10 @@ var (
 	// sent to the project's own checkout.
 	ErrDeleted = errors.New("the workspace was deleted")
 
+	// ErrInUse is wrapped, beside the code locked, where a process works in the
+	// working copy at that moment: it may be gone in the next.
+	ErrInUse = errors.New("a process works in it")
+
 	// ErrStale is wrapped, beside the code in_progress, when a guarded change
 	// found another status or attempt than the one it compared with. Nothing
 	// was written.
