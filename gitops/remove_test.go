@@ -235,7 +235,9 @@ func TestRemoveRefusesWhatIsHeld(t *testing.T) {
 	l := newLab(t)
 	w := l.made(titled("one"))
 	l.run(l.dir, "worktree", "lock", "--reason", "session live", w.Directory)
-	l.keeps(w, workspace.ErrLocked, "session live")
+	if e := l.keeps(w, workspace.ErrLocked, "session live"); errors.Is(e, workspace.ErrInUse) {
+		t.Error("a lock is taken for a process")
+	}
 	l.run(l.dir, "worktree", "unlock", w.Directory)
 
 	indexLock := filepath.Join(gitDirOf(w.Directory), "index.lock")
@@ -248,7 +250,9 @@ func TestRemoveRefusesWhatIsHeld(t *testing.T) {
 	if err := sleeper.Start(); err != nil {
 		t.Fatal(err)
 	}
-	l.keeps(w, workspace.ErrLocked, "sleep", w.Directory)
+	if e := l.keeps(w, workspace.ErrLocked, "sleep", w.Directory); !errors.Is(e, workspace.ErrInUse) {
+		t.Error("it can't be told that it is a process")
+	}
 	_ = sleeper.Process.Kill()
 	_ = sleeper.Wait()
 
