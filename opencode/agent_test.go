@@ -107,16 +107,13 @@ func TestSubdirectory(t *testing.T) {
 	}
 }
 
-// TestNobodyIsAsked has the user's own settings ask for each command, and an
+// TestNobodyIsAsked has the project's own settings ask for each command, and an
 // agent ask a question: both are refused, and the turn ends.
 func TestNobodyIsAsked(t *testing.T) {
 	t.Parallel()
-	model := newFakeModel()
-	t.Cleanup(model.close)
-	s := start(t, func(o *ServerOptions) {
-		o.Config = strings.Replace(model.config(), "{", `{"permission":{"bash":"ask"},`, 1)
-	})
+	s := common(t)
 	p := newPlace(t, s, nil)
+	p.commit("opencode.json", `{"$schema":"https://opencode.ai/config.json","permission":{"bash":"ask"}}`)
 	a := p.agent(s)
 	w := p.create("1", workspace.CreateOptions{Name: "one"})
 	_, told := p.ask(a, "1", `call bash {"command":"touch made","description":"make a file"}`)
@@ -329,36 +326,6 @@ func TestSessionThatLandsElsewhereIsRefused(t *testing.T) {
 	}
 	if err != nil && !errors.Is(err, workspace.ErrProviderFailed) {
 		t.Error(detail(err))
-	}
-}
-
-func TestTurnEndsWithItsServer(t *testing.T) {
-	t.Parallel()
-	model := newFakeModel()
-	t.Cleanup(model.close)
-	s := start(t, func(o *ServerOptions) { o.Config = model.config() })
-	p := newPlace(t, s, nil)
-	a := p.agent(s)
-	w := p.create("1", workspace.CreateOptions{Name: "one"})
-	c := client(t, s)
-	starts, _ := s.State()
-	begun := make(chan struct{})
-	var once sync.Once
-	ended := make(chan error, 1)
-	go func() {
-		_, err := a.Prompt(t.Context(), p.dir, "1", `call bash {"command":"sleep 600","description":"wait"}`, func(e workspace.AgentEvent) {
-			once.Do(func() { close(begun) })
-		})
-		ended <- err
-	}()
-	<-begun
-	kill(t, c)
-	if err := <-ended; !errors.Is(err, workspace.ErrProviderUnavailable) {
-		t.Errorf("it ended with %s", detail(err))
-	}
-	p.restarted(s, starts.Starts)
-	if said, _ := p.ask(a, "1", "still there in "+w.Name); !strings.Contains(said, "still there") {
-		t.Errorf("%q", said)
 	}
 }
 

@@ -56,18 +56,27 @@ func TestServerWithoutThePlugin(t *testing.T) {
 		p := newPlace(t, Attached{c}, nil)
 		a := p.agent(Attached{c})
 		p.create("1", workspace.CreateOptions{Name: "one"})
-		p.create("2", workspace.CreateOptions{Name: "two"})
+		was := p.create("2", workspace.CreateOptions{Name: "two"})
+		p.create("3", workspace.CreateOptions{Name: "three"})
 		p.ask(a, "1", "the word is pear")
+		p.ask(a, "2", "the word is plum")
 		before, err := p.store.Session(t.Context(), "1")
 		if err != nil {
 			t.Fatal(err)
 		}
 		p.delete("1", false)
 		p.delete("2", false)
-		// One has a session, the other gets its first.
-		one := p.restore("1")
-		two := p.restore("2")
-		for thread, w := range map[string]workspace.Workspace{"1": one, "2": two} {
+		p.delete("3", false)
+		// One comes back to its place and one to another; one has no session yet.
+		if err := os.MkdirAll(was.Directory, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		p.write(filepath.Join(was.Directory, "note"), "somebody's\n")
+		one, two, three := p.restore("1"), p.restore("2"), p.restore("3")
+		if two.Directory == was.Directory {
+			t.Errorf("the place %s is not taken", was.Directory)
+		}
+		for thread, w := range map[string]workspace.Workspace{"1": one, "2": two, "3": three} {
 			for range 2 {
 				p.ask(a, thread, `call write {"filePath":"made.txt","content":"made\n"}`)
 				if err := os.Remove(filepath.Join(w.Directory, "made.txt")); err != nil {
@@ -83,7 +92,7 @@ func TestServerWithoutThePlugin(t *testing.T) {
 			t.Errorf("the session has %s", messages)
 		}
 		// It says so, and is no failure.
-		if lines := p.recovered(); len(lines) != 2 || !hasLine(lines, one.Directory, "no threadtree plugin", "all the same") {
+		if lines := p.recovered(); len(lines) != 3 || !hasLine(lines, one.Directory, "no threadtree plugin", "all the same") {
 			t.Errorf("said %q", lines)
 		}
 	})

@@ -41,6 +41,9 @@ func (p *Provider) stopWork(ctx context.Context, req workspace.RemoveRequest, a 
 	if !ok || w.ProviderID == "" || !present(w.Directory) {
 		return nil, nil
 	}
+	if c, ok := p.cfg.Connection.(interface{ Started() bool }); ok && !c.Started() {
+		return nil, nil
+	}
 	limit, done := a.wait(ctx)
 	defer done()
 	client, err := p.cfg.Connection.Client(limit)

@@ -60,6 +60,13 @@ func (d *OnDemand) started(ctx context.Context) (*Server, error) {
 	return d.server, nil
 }
 
+// Started reports whether a server was started: without one nothing is at work.
+func (d *OnDemand) Started() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.server != nil
+}
+
 // Close ends the server, if it was started; none is started after it. It may
 // be called again.
 func (d *OnDemand) Close() error {

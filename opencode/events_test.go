@@ -104,7 +104,7 @@ func TestEventsGoOn(t *testing.T) {
 			<-r.Context().Done()
 		}
 	})
-	c.quiet = 300 * time.Millisecond
+	c.quiet = time.Second
 	if got := kinds(heard(t, c, "last")); got != "one two three four last" {
 		t.Error(got)
 	}

@@ -3,10 +3,13 @@ package opencode
 import (
 	"context"
 	"encoding/json"
+	"flag"
 	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -108,7 +111,17 @@ func common(t testing.TB) *Server {
 	return shared.server
 }
 
+// atOnce is how many tests run at a time: most of them wait for a server, which
+// takes little of a processor.
+const atOnce = 6
+
 func TestMain(m *testing.M) {
+	flag.Parse()
+	chosen := false
+	flag.Visit(func(f *flag.Flag) { chosen = chosen || f.Name == "test.parallel" })
+	if !chosen && runtime.GOMAXPROCS(0) < atOnce {
+		_ = flag.Set("test.parallel", strconv.Itoa(atOnce))
+	}
 	code := m.Run()
 	closeStrangers()
 	if shared.server != nil {

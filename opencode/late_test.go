@@ -1,6 +1,7 @@
 package opencode
 
 import (
+	"errors"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -51,6 +52,27 @@ func (p *place) noNotes() {
 	p.t.Helper()
 	if notes, err := p.store.ListNotes(p.t.Context(), lateSpace); err != nil || len(notes) > 0 {
 		p.t.Errorf("still remembered: %+v, %v", notes, err)
+	}
+}
+
+// forgetTrash lets go of what was kept of the thread's workspace.
+func (p *place) forgetTrash(thread string) {
+	p.t.Helper()
+	all, err := p.manager.Trash(p.t.Context(), p.dir)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	project, err := p.repo.Open(p.t.Context(), p.dir)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	for _, trashed := range all {
+		if trashed.Workspace.ThreadID != thread {
+			continue
+		}
+		if err := errors.Join(p.provider.Discard(p.t.Context(), project, trashed, true), p.store.ForgetTrash(p.t.Context(), trashed.ID)); err != nil {
+			p.t.Fatal(detail(err))
+		}
 	}
 }
 

@@ -238,8 +238,8 @@ func TestServerKilledAtWork(t *testing.T) {
 	})
 	p := newPlace(t, s, nil)
 	c := client(t, s)
+	a := p.agent(s)
 	w := p.create("1", workspace.CreateOptions{Name: "one"})
-	session := p.session(c, w)
 	var config struct {
 		Model, Username string
 	}
@@ -247,7 +247,7 @@ func TestServerKilledAtWork(t *testing.T) {
 	if err != nil || config.Model != "fake/echo" || config.Username != "ours" {
 		t.Errorf("%+v, %v", config, err)
 	}
-	said(t, c, session.ID, "the first word is apple")
+	p.ask(a, "1", "the first word is apple")
 	content, err := os.ReadFile(pids)
 	if err != nil {
 		t.Fatal(err)
@@ -263,10 +263,11 @@ func TestServerKilledAtWork(t *testing.T) {
 		t.Fatal(err)
 	}
 	command := fmt.Sprintf("exec 9>%s; echo up >&9; ps -o pgid= -p $$ >%s; sleep 1000", filepath.Join(dir, "alive"), started)
-	err = c.PromptAsync(t.Context(), session.ID, Prompt{Text: fmt.Sprintf(`call bash {"command":%q,"description":"wait"}`, command)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	ended := make(chan error, 1)
+	go func() {
+		_, err := a.Prompt(t.Context(), p.dir, "1", fmt.Sprintf(`call bash {"command":%q,"description":"wait"}`, command), nil)
+		ended <- err
+	}()
 	group, err := os.ReadFile(started)
 	t.Logf("server %d, the command's group %s, %v", pid, group, err)
 	_, changed := s.State()
@@ -277,6 +278,9 @@ func TestServerKilledAtWork(t *testing.T) {
 	if who := gone(); who != "up\n" {
 		t.Errorf("there were %q", who)
 	}
+	if err := <-ended; !errors.Is(err, workspace.ErrProviderUnavailable) {
+		t.Errorf("the turn ended with %s", detail(err))
+	}
 	c = client(t, s)
 	if state, _ := s.State(); state.Starts != 2 {
 		t.Errorf("%+v", state)
@@ -285,8 +289,12 @@ func TestServerKilledAtWork(t *testing.T) {
 	if rows := p.rows(c); len(rows) != 1 || rows[0].ID != w.ProviderID {
 		t.Errorf("%+v", rows)
 	}
-	if got := said(t, c, session.ID, "and now"); got != "you said: and now" {
+	if got, _ := p.ask(a, "1", "and now"); got != "you said: and now" {
 		t.Errorf("%q", got)
+	}
+	session, err := p.store.Session(t.Context(), "1")
+	if err != nil {
+		t.Fatal(err)
 	}
 	messages, err := c.Messages(t.Context(), session.ID, 0)
 	if got := text(t, messages); err != nil || !strings.Contains(got, "apple") || !strings.Contains(got, "and now") {

@@ -23,7 +23,8 @@ import (
 // after the grace. That is the process group, and what has left the group, as
 // the commands of an agent do, but was born with the mark in its environment;
 // the latter is found where there is a /proc. Of a program that ends by itself
-// nothing that it has started remains either.
+// nothing that it has started remains either: it is looked for twice, for a
+// process that is just being born has no environment yet.
 const guard = `grace=$1 mark=$2
 shift 2
 orphan=
@@ -52,6 +53,8 @@ exec 3<&-
 wait "$child"
 status=$?
 while kill -0 "$child" 2>/dev/null; do wait "$child"; status=$?; done
+marked KILL
+sleep 0.2
 marked KILL
 [ -z "$orphan" ] || kill -KILL 0
 kill -KILL "$watcher" 2>/dev/null

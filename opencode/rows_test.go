@@ -164,6 +164,28 @@ func TestAdoptedWorktreesOfOpenCode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	gone, err := c.CreateWorkspace(t.Context(), p.dir, NewWorkspace{Type: AdapterWorktree, Branch: "gone"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(gone.Directory); err != nil {
+		t.Fatal(err)
+	}
+	// They are shown for as long as they are nobody's here, and left.
+	listed := []workspace.Workspace{{ProviderID: theirs.ID, Directory: theirs.Directory}, {ProviderID: gone.ID, Directory: gone.Directory}}
+	for range 2 {
+		lines := p.recovered()
+		if len(lines) != 2 || !hasLine(lines, theirs.Directory, theirs.ID, "no thread", "left") || !hasLine(lines, gone.Directory, gone.ID, "nothing", "left") {
+			t.Errorf("said %q", lines)
+		}
+		p.hasRows(c, listed...)
+	}
+	if head := p.run(theirs.Directory, "symbolic-ref", "--short", "HEAD"); head != "theirs" {
+		t.Errorf("HEAD is %s", head)
+	}
+	if err := c.RemoveWorkspace(t.Context(), "", gone.ID); err != nil {
+		t.Fatal(err)
+	}
 	if _, err := p.manager.Adopt(t.Context(), workspace.AdoptOptions{Project: p.dir, ThreadID: "1", Directory: theirs.Directory}); err != nil {
 		t.Fatal(detail(err))
 	}

@@ -466,7 +466,13 @@ func TestOnDemand(t *testing.T) {
 	if err := os.Symlink(self, o.Binary); err != nil {
 		t.Fatal(err)
 	}
+	if d.Started() {
+		t.Error("it is started without being needed")
+	}
 	first, second := client(t, d), client(t, d)
+	if !d.Started() {
+		t.Error("it isn't started")
+	}
 	if first.URL() != second.URL() {
 		t.Errorf("%s and %s", first.URL(), second.URL())
 	}
