@@ -206,7 +206,7 @@ func renderDeleted(d workspace.Deleted, now time.Time) string {
 	if kept := d.Trashed; kept != nil {
 		until := "It can be restored"
 		if left := kept.RestorableUntil.Sub(now); !kept.RestorableUntil.IsZero() && left > 0 {
-			until += " for " + lasting(left)
+			until += " for " + lasting(left.Round(time.Minute))
 		}
 		t.add(until + ".")
 		for i, missing := range kept.Kept.Missing {

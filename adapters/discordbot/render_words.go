@@ -73,13 +73,22 @@ func prose(s string, max int, link func(string) string) string {
 		return s
 	}
 	return snowflakes.ReplaceAllStringFunc(s, func(found string) string {
-		ids := strings.Split(found[len("thread "):], ", ")
+		word, all, _ := strings.Cut(found, " ")
+		ids := strings.Split(all, ", ")
 		for i, id := range ids {
-			if target := link(id); target != "" {
-				ids[i] = threadRef(id, link)
+			switch target := link(id); {
+			case target == "":
+				return found
+			case strings.HasPrefix(target, "http"):
+				// The link is the word.
+				ids[i] = "[" + word + "](<" + target + ">)"
+			case i == 0:
+				ids[i] = word + " " + target
+			default:
+				ids[i] = target
 			}
 		}
-		return found[:len("thread ")] + strings.Join(ids, ", ")
+		return strings.Join(ids, ", ")
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -19,20 +20,42 @@ import (
 
 // options are the program's flags.
 type options struct {
-	Token       string                  `name:"token" env:"DISCORD_TOKEN" hidden:"" help:"The bot's token; give it in DISCORD_TOKEN."`
-	Project     map[snowflake.ID]string `name:"project" placeholder:"CHANNEL_ID=DIR" help:"A channel and the folder that it works on; may be given several times."`
-	DB          string                  `name:"db" env:"THREADTREE_DB" placeholder:"FILE" help:"The database. Default: threadtree.db in the home directory of threadtree."`
-	Home        string                  `name:"home" env:"THREADTREE_HOME" placeholder:"DIR" help:"Where worktrees go. Default: threadtree in this user's data directory."`
-	Provider    string                  `name:"provider" enum:"git,opencode,auto" default:"auto" help:"Who makes workspaces: git, opencode, or auto (OpenCode, and git where OpenCode is not to be had)."`
-	OpenCodeURL string                  `name:"opencode-url" placeholder:"URL" help:"Address of your OpenCode server; without it one is started."`
-	Role        []snowflake.ID          `name:"role" placeholder:"ROLE_ID" help:"A role whose members may do everything; may be given several times."`
-	Guild       []snowflake.ID          `name:"guild" placeholder:"GUILD_ID" help:"A server to register the commands in, where they show at once; without one they are registered everywhere."`
-	Setup       bool                    `name:"setup" help:"Copy ignored files and install dependencies in fresh workspaces. This runs code that the repository brings."`
-	Pool        bool                    `name:"pool" default:"true" negatable:"" help:"Keep spare worktrees of the projects, so that workspaces are there at once (default); --no-pool for none."`
-	APIURL      string                  `name:"api-url" placeholder:"URL" help:"A server that speaks as Discord's API does, with the version in the path."`
-	GatewayURL  string                  `name:"gateway-url" placeholder:"URL" help:"A server that speaks as Discord's gateway does."`
-	Health      string                  `name:"health" placeholder:"ADDRESS" help:"Answer GET /healthz at this address: 200 while the bot is connected."`
-	Verbose     bool                    `name:"verbose" help:"Log more."`
+	Token       string        `name:"token" env:"DISCORD_TOKEN" hidden:"" help:"The bot's token; give it in DISCORD_TOKEN."`
+	Project     map[id]string `name:"project" placeholder:"CHANNEL_ID=DIR" help:"A channel and the folder that it works on; may be given several times."`
+	DB          string        `name:"db" env:"THREADTREE_DB" placeholder:"FILE" help:"The database. Default: threadtree.db in the home directory of threadtree."`
+	Home        string        `name:"home" env:"THREADTREE_HOME" placeholder:"DIR" help:"Where worktrees go. Default: threadtree in this user's data directory."`
+	Provider    string        `name:"provider" enum:"git,opencode,auto" default:"auto" help:"Who makes workspaces: git, opencode, or auto (OpenCode, and git where OpenCode is not to be had)."`
+	OpenCodeURL string        `name:"opencode-url" placeholder:"URL" help:"Address of your OpenCode server; without it one is started."`
+	Role        []id          `name:"role" placeholder:"ROLE_ID" help:"A role whose members may do everything; may be given several times."`
+	Guild       []id          `name:"guild" placeholder:"GUILD_ID" help:"A server to register the commands in, where they show at once; without one they are registered everywhere."`
+	Setup       bool          `name:"setup" help:"Copy ignored files and install dependencies in fresh workspaces. This runs code that the repository brings."`
+	Pool        bool          `name:"pool" default:"true" negatable:"" help:"Keep spare worktrees of the projects, so that workspaces are there at once (default); --no-pool for none."`
+	APIURL      string        `name:"api-url" placeholder:"URL" help:"A server that speaks as Discord's API does, with the version in the path."`
+	GatewayURL  string        `name:"gateway-url" placeholder:"URL" help:"A server that speaks as Discord's gateway does."`
+	Health      string        `name:"health" placeholder:"ADDRESS" help:"Answer GET /healthz at this address: 200 while the bot is connected."`
+	Verbose     bool          `name:"verbose" help:"Log more."`
+}
+
+// id is one of Discord's, as it is typed.
+type id snowflake.ID
+
+// UnmarshalText takes the digits alone.
+func (i *id) UnmarshalText(text []byte) error {
+	n, err := strconv.ParseUint(string(text), 10, 64)
+	if err != nil || n == 0 {
+		return fmt.Errorf("%q is no id of Discord's: those are digits, as Copy ID gives them", text)
+	}
+	*i = id(n)
+	return nil
+}
+
+// ids are the same as disgo has them.
+func ids(typed []id) []snowflake.ID {
+	var all []snowflake.ID
+	for _, i := range typed {
+		all = append(all, snowflake.ID(i))
+	}
+	return all
 }
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
@@ -108,7 +131,7 @@ func (o *options) complete() error {
 			return err
 		}
 		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-			return fmt.Errorf("the folder %s of channel %s is not there", dir, channel)
+			return fmt.Errorf("the folder %s of channel %d is not there", dir, channel)
 		}
 	}
 	return nil

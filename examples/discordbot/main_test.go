@@ -12,11 +12,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/alecthomas/kong"
 	"github.com/disgoorg/disgo/discord"
 	"github.com/disgoorg/disgo/gateway"
 	"github.com/disgoorg/snowflake/v2"
@@ -81,8 +83,8 @@ func newWorld(t *testing.T, o discordtest.Options) *world {
 func (w *world) options() options {
 	home := filepath.Join(w.root, "home")
 	return options{
-		Token: w.Token(), Project: map[snowflake.ID]string{w.channel: filepath.Join(w.root, "app")}, Home: home, DB: filepath.Join(home, "db"),
-		Provider: "git", Guild: []snowflake.ID{w.guild}, APIURL: w.served.APIURL, GatewayURL: w.served.GatewayURL,
+		Token: w.Token(), Project: map[id]string{id(w.channel): filepath.Join(w.root, "app")}, Home: home, DB: filepath.Join(home, "db"),
+		Provider: "git", Guild: []id{id(w.guild)}, APIURL: w.served.APIURL, GatewayURL: w.served.GatewayURL,
 	}
 }
 
@@ -170,6 +172,32 @@ func TestChannelThatCannotBeSeen(t *testing.T) {
 
 func TestMissingTokenIsSaid(t *testing.T) {
 	if err := (&options{}).complete(); err == nil || !strings.Contains(err.Error(), "DISCORD_TOKEN") {
+		t.Error(err)
+	}
+}
+
+// TestFlags are typed as the README has them.
+func TestFlags(t *testing.T) {
+	dir := t.TempDir()
+	parse := func(args ...string) (options, error) {
+		var o options
+		parser, err := kong.New(&o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = parser.Parse(args)
+		return o, err
+	}
+	o, err := parse("--project", "123456789012345678="+dir, "--project", "2="+dir, "--guild", "3", "--role", "4", "--role", "5")
+	if err != nil || len(o.Project) != 2 || o.Project[123456789012345678] != dir || !slices.Equal(ids(o.Guild), []snowflake.ID{3}) || !slices.Equal(ids(o.Role), []snowflake.ID{4, 5}) {
+		t.Errorf("%+v, %v", o, err)
+	}
+	for _, wrong := range []string{"--guild=garden", "--role=<@&4>", "--guild=0"} {
+		if _, err := parse(wrong); err == nil || !strings.Contains(err.Error(), "no id of Discord's") {
+			t.Errorf("%s: %v", wrong, err)
+		}
+	}
+	if _, err := parse("--project", "app="+dir); err == nil || !strings.Contains(err.Error(), "--project") {
 		t.Error(err)
 	}
 }

@@ -37,7 +37,7 @@ func serve(ctx context.Context, o options, log *slog.Logger, stdout io.Writer) (
 	defer func() { err = errors.Join(err, l.close()) }()
 	tree, err := discordbot.New(discordbot.Config{
 		Manager: l.manager, Merger: l.merger, Reviewer: l.reviewer, Store: l.store, Agent: l.agent,
-		Authorizer: discordbot.ByPermission{Roles: o.Role}, Setup: o.Setup, Logger: log,
+		Authorizer: discordbot.ByPermission{Roles: ids(o.Role)}, Setup: o.Setup, Logger: log,
 	})
 	if err != nil {
 		return err
@@ -63,7 +63,7 @@ func serve(ctx context.Context, o options, log *slog.Logger, stdout io.Writer) (
 		return err
 	}
 	l.reconcile(ctx, projects, log)
-	if err := handler.SyncCommands(client, tree.Commands(), o.Guild, rest.WithCtx(ctx)); err != nil {
+	if err := handler.SyncCommands(client, tree.Commands(), ids(o.Guild), rest.WithCtx(ctx)); err != nil {
 		return explain(err)
 	}
 	// What an earlier run left is taken up before anything new comes in.
@@ -83,7 +83,7 @@ func serve(ctx context.Context, o options, log *slog.Logger, stdout io.Writer) (
 	running, stopSpares := context.WithCancel(ctx)
 	waitSpares := l.keepSpares(running, projects, log)
 	defer func() { stopSpares(); waitSpares() }()
-	fmt.Fprintf(stdout, "ready: %d commands, %d projects\n", len(tree.Commands()), len(projects))
+	fmt.Fprintf(stdout, "ready: %s, %s\n", counted(len(tree.Commands()), "command"), counted(len(projects), "project"))
 	select {
 	case err := <-lost:
 		return explain(fmt.Errorf("the connection to Discord is closed: %w", err))
@@ -91,6 +91,13 @@ func serve(ctx context.Context, o options, log *slog.Logger, stdout io.Writer) (
 	}
 	fmt.Fprintln(stdout, "stopping: finishing what is under way")
 	return nil
+}
+
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // finish lets what is under way come to its end, for a while.
@@ -149,7 +156,8 @@ func (h atLeast) WithGroup(name string) slog.Handler {
 // channels notes the projects that were given, and returns all that there are.
 // A channel that the bot can't see is said, and does not keep it from others.
 func channels(ctx context.Context, o options, l *library, client *bot.Client, log *slog.Logger) (map[string]bool, error) {
-	for id, directory := range o.Project {
+	for key, directory := range o.Project {
+		id := snowflake.ID(key)
 		seen, err := client.Rest.GetChannel(id, rest.WithCtx(ctx))
 		if unauthorized(err) {
 			return nil, explain(err)

@@ -184,6 +184,19 @@ func (d *Discord) Kill(client *bot.Client) {
 	g.session.end()
 }
 
+// Connected returns how many clients get events now.
+func (d *Discord) Connected() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	n := 0
+	for _, s := range d.sessions {
+		if s.open && s.deliver != nil {
+			n++
+		}
+	}
+	return n
+}
+
 // Settle blocks until every event sent so far has been handled by the listeners
 // of every client, or until ctx ends.
 func (d *Discord) Settle(ctx context.Context) error {
