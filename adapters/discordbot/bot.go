@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
@@ -79,6 +80,8 @@ type Bot struct {
 	// yet, and standing is true while somebody is at it.
 	stands   map[snowflake.ID]workspace.ThreadState
 	standing bool
+	// named puts the commands' names into the texts.
+	named *strings.Replacer
 	// dropped is when old notes were dropped.
 	dropped time.Time
 	// lists are the lists at which somebody is, by their keys.
@@ -111,6 +114,7 @@ func New(cfg Config) (*Bot, error) {
 		cfg: cfg, drained: make(chan struct{}), lanes: make(map[snowflake.ID]*lane), pressed: make(map[string]bool),
 		rights: make(map[snowflake.ID]rights), stands: make(map[snowflake.ID]workspace.ThreadState), lists: make(map[string]*listLock),
 	}
+	b.named = namer(cfg.Names)
 	b.ctx, b.cancel = context.WithCancel(context.Background())
 	return b, nil
 }

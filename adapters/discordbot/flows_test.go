@@ -121,8 +121,7 @@ func TestMergeWithAConflict(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, nil)
 	thread, w := s.made(s.boss, s.channel, map[string]any{"name": "one"})
-	s.commit(w.Directory, "readme", "theirs\n")
-	s.commit(s.dir, "readme", "ours\n")
+	s.differ(w)
 	a := s.run(s.boss, thread.ID, "merge-worktree", nil)
 	if !strings.Contains(a.Message.Text(), "readme") {
 		t.Errorf("%s", a.Message.Text())
@@ -133,8 +132,7 @@ func TestMergeWithAConflict(t *testing.T) {
 	if got := s.git(w.Directory, "status", "--porcelain", "-b"); got != "## "+w.Branch {
 		t.Errorf("after the abort: %s", got)
 	}
-	s.agent.mu.Lock()
-	s.agent.turn = func(_ ctx, thread, text string, tell teller) error {
+	s.agent.does(func(_ ctx, thread, text string, tell teller) error {
 		if !strings.Contains(text, "readme") {
 			t.Errorf("the agent isn't told of the file:\n%s", text)
 		}
@@ -144,8 +142,7 @@ func TestMergeWithAConflict(t *testing.T) {
 		s.git(w.Directory, "add", "readme")
 		tell(workspace.AgentEvent{Kind: workspace.AgentText, Text: "I took both."})
 		return nil
-	}
-	s.agent.mu.Unlock()
+	})
 	a = s.run(s.boss, thread.ID, "merge-worktree", nil)
 	s.press(s.boss, a.Message, "Ask the agent")
 	s.says(thread.ID, "I took both.")

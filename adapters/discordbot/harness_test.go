@@ -140,18 +140,7 @@ func (s *scene) start(change func(s *scene, cfg *Config)) {
 	if s.bot, err = New(cfg); err != nil {
 		t.Fatal(err)
 	}
-	mux := handler.New()
-	s.bot.Register(mux)
-	if s.client, err = s.NewClient(bot.WithEventListeners(mux, s.bot.Listener()), bot.WithLogger(quiet)); err != nil {
-		t.Fatal(err)
-	}
-	if err := handler.SyncCommands(s.client, s.bot.Commands(), []snowflake.ID{s.guild}); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.bot.Start(t.Context(), s.client); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Open(s.client); err != nil {
+	if s.client, err = connect(t.Context(), s.Discord, s.guild, s.bot, handler.New()); err != nil {
 		t.Fatal(err)
 	}
 	b := s.bot
@@ -160,6 +149,23 @@ func (s *scene) start(change func(s *scene, cfg *Config)) {
 			t.Error(err)
 		}
 	})
+}
+
+// connect has a bot with a router take the place of whatever is connected, with
+// its commands and more.
+func connect(ctx context.Context, d *discordtest.Discord, guild snowflake.ID, b *Bot, mux *handler.Mux, more ...discord.ApplicationCommandCreate) (*bot.Client, error) {
+	b.Register(mux)
+	client, err := d.NewClient(bot.WithEventListeners(mux, b.Listener()), bot.WithLogger(b.cfg.Logger))
+	if err != nil {
+		return nil, err
+	}
+	if err := handler.SyncCommands(client, append(b.Commands(), more...), []snowflake.ID{guild}); err != nil {
+		return nil, err
+	}
+	if err := b.Start(ctx, client); err != nil {
+		return nil, err
+	}
+	return client, d.Open(client)
 }
 
 // restart kills the bot as if its process had died, and starts it anew.

@@ -19,8 +19,7 @@ import (
 // busyAgent has the agent work until the returned function is called.
 func (s *scene) busyAgent() (release func()) {
 	gate := make(chan struct{})
-	s.agent.mu.Lock()
-	s.agent.turn = func(ctx ctx, _, text string, tell teller) error {
+	s.agent.does(func(ctx ctx, _, text string, tell teller) error {
 		select {
 		case <-gate:
 		case <-ctx.Done():
@@ -28,8 +27,7 @@ func (s *scene) busyAgent() (release func()) {
 		}
 		tell(workspace.AgentEvent{Kind: workspace.AgentText, Text: "you said: " + text})
 		return nil
-	}
-	s.agent.mu.Unlock()
+	})
 	return func() { close(gate) }
 }
 

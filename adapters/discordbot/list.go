@@ -90,6 +90,9 @@ func (b *Bot) look(ctx context.Context, r *reply, v *listView) bool {
 		return false
 	}
 	v.Project, v.Rows, v.Now, v.Link = project, rows, b.cfg.Now(), b.link(r.at.Guild)
+	if _, ok := b.cfg.Names[CommandNew]; ok {
+		v.Make = b.text(TextMake)
+	}
 	if channel, err := b.cfg.Store.Channel(ctx, r.at.Channel.String()); err == nil {
 		v.Automatic = &channel.Automatic
 	}
@@ -257,7 +260,7 @@ func (b *Bot) undo(ctx context.Context, r *reply, v *listView, thread, id string
 		v.Notice = renderError(err, b.link(r.at.Guild))
 		return
 	}
-	v.Notice = renderReady(w, b.link(r.at.Guild))
+	v.Notice = b.text(TextRestored) + "\n" + renderReady(w, b.link(r.at.Guild))
 }
 
 // setAutomatic has each new thread of the channel get a workspace, or not.

@@ -123,8 +123,7 @@ func TestConflictButtonsOfASuccessor(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, nil)
 	thread, w := s.made(s.boss, s.channel, map[string]any{"name": "one"})
-	s.commit(w.Directory, "readme", "theirs\n")
-	s.commit(s.dir, "readme", "ours\n")
+	s.differ(w)
 	conflict := s.run(s.boss, thread.ID, "merge-worktree", nil).Message
 	s.remake(thread.ID)
 	for _, label := range []string{"Ask the agent", "Abort"} {
@@ -147,13 +146,7 @@ func TestPausedMergeIntoAnotherBranch(t *testing.T) {
 	conflict := s.run(s.boss, thread.ID, "merge-worktree", map[string]any{"target-branch": "release"}).Message
 	wants(t, conflict, "release", "readme")
 	begun := make(chan struct{})
-	s.agent.mu.Lock()
-	s.agent.turn = func(ctx ctx, _, _ string, _ teller) error {
-		close(begun)
-		<-ctx.Done()
-		return ctx.Err()
-	}
-	s.agent.mu.Unlock()
+	s.agent.does(hangs(begun))
 	s.press(s.boss, conflict, "Ask the agent")
 	<-begun
 	notes, err := s.store.ListNotes(t.Context(), notesAsked)
@@ -162,10 +155,9 @@ func TestPausedMergeIntoAnotherBranch(t *testing.T) {
 	}
 	s.restart(nil)
 	m := s.says(thread.ID, "was restarted")
-	if err := os.WriteFile(filepath.Join(w.Directory, "readme"), []byte("both\n"), 0o644); err != nil {
+	if err := s.resolve(w); err != nil {
 		t.Fatal(err)
 	}
-	s.git(w.Directory, "add", "readme")
 	wants(t, s.press(s.boss, m, "Continue merge").Message, "Merged", "release")
 	if got := s.git(s.dir, "show", "release:readme"); got != "both" {
 		t.Errorf("release has %q", got)
@@ -178,14 +170,11 @@ func TestAgentThatFails(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, nil)
 	thread, w := s.made(s.boss, s.channel, map[string]any{"name": "one"})
-	s.commit(w.Directory, "readme", "theirs\n")
-	s.commit(s.dir, "readme", "ours\n")
+	s.differ(w)
 	conflict := s.run(s.boss, thread.ID, "merge-worktree", nil).Message
-	s.agent.mu.Lock()
-	s.agent.turn = func(ctx, string, string, teller) error {
+	s.agent.does(func(ctx, string, string, teller) error {
 		return &workspace.Error{Code: workspace.ErrProviderUnavailable, Message: "the agent can't be reached", Hint: "start it"}
-	}
-	s.agent.mu.Unlock()
+	})
 	s.press(s.boss, conflict, "Ask the agent")
 	m := s.says(thread.ID, "can't be reached")
 	// What isn't resolved can't go on.

@@ -262,16 +262,9 @@ func TestProcessKilledWhileItContinues(t *testing.T) {
 	var conflict discordtest.Message
 	s, server := served(t, func(s *scene) {
 		thread, w := s.made(s.boss, s.channel, map[string]any{"name": "one"})
-		s.commit(w.Directory, "readme", "theirs\n")
-		s.commit(s.dir, "readme", "ours\n")
+		s.differ(w)
 		conflict = s.run(s.boss, thread.ID, "merge-worktree", nil).Message
-		s.agent.turn = func(ctx, string, string, teller) error {
-			if err := os.WriteFile(filepath.Join(w.Directory, "readme"), []byte("both\n"), 0o644); err != nil {
-				return err
-			}
-			s.git(w.Directory, "add", "readme")
-			return nil
-		}
+		s.agent.does(func(ctx, string, string, teller) error { return s.resolve(w) })
 		s.press(s.boss, conflict, "Ask the agent")
 		conflict = s.says(thread.ID, "The agent is done")
 	})

@@ -91,10 +91,7 @@ func (s *scene) expectAll(text string) {
 func TestStatusMessageDeleted(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, nil)
-	waiting, release := s.hold()
-	s.Command(s.boss, s.channel, "new-worktree", map[string]any{"name": "one"})
-	thread := s.newThread()
-	waiting()
+	thread, release := s.held()
 	s.DeleteMessage(s.says(thread.ID, "⏳"))
 	release()
 	s.ready(thread.ID)
@@ -193,10 +190,7 @@ func TestRenameLimit(t *testing.T) {
 func TestArchivedWhileItIsMade(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, nil)
-	waiting, release := s.hold()
-	s.Command(s.boss, s.channel, "new-worktree", map[string]any{"name": "one"})
-	thread := s.newThread()
-	waiting()
+	thread, release := s.held()
 	s.says(thread.ID, "⏳")
 	s.Lock(thread.ID, true)
 	release()
@@ -248,12 +242,10 @@ func TestNobodyIsPinged(t *testing.T) {
 	s.commit(w.Directory, "@everyone", evil+"\n")
 	s.git(w.Directory, "commit", "-q", "--allow-empty", "-m", evil)
 	s.run(s.boss, thread.ID, "worktree diff", nil)
-	s.agent.mu.Lock()
-	s.agent.turn = func(_ ctx, _, text string, tell teller) error {
+	s.agent.does(func(_ ctx, _, text string, tell teller) error {
 		tell(workspace.AgentEvent{Kind: workspace.AgentText, Text: text + strings.Repeat("long ", 900)})
 		return nil
-	}
-	s.agent.mu.Unlock()
+	})
 	s.said(thread.ID, "@here "+evil)
 	s.idle()
 	s.run(s.boss, s.channel, "worktrees", nil)

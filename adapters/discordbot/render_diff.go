@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/threadtree/threadtree/workspace"
 )
@@ -69,7 +70,14 @@ func renderDiff(d workspace.Diff) string {
 	if d.Truncated {
 		t.add("⚠️ The patch is too long and was cut.")
 	}
-	t.add(block("", strings.Join(statOf(d.Files, len(d.Files)), "\n"), 1500))
+	const room = 1400
+	stat, n := "", min(len(d.Files), 40)
+	for ; n > 0; n-- {
+		if stat = strings.Join(statOf(d.Files, n), "\n"); utf8.RuneCountInString(stat) <= room {
+			break
+		}
+	}
+	t.add(block("", stat, room+100))
 	return t.String()
 }
 

@@ -25,7 +25,7 @@ func renderError(err error, link func(string) string) string {
 		e = &workspace.Error{Code: workspace.CodeOf(err)}
 	}
 	t.add(orElse(iconOf[e.Code], "❌") + " " + prose(messageOf(e), 700, link))
-	if hint := workspace.HintOf(err); hint != "" {
+	if hint := orElse(workspace.HintOf(err), hints[e.Code]); hint != "" {
 		line := "Next: " + lower(prose(hint, 400, link))
 		if workspace.OptionOf(err) == workspace.OptionForce {
 			line += " The list has *Delete anyway…* for that."
@@ -55,6 +55,15 @@ func renderReason(err error) string {
 var iconOf = map[workspace.Code]string{
 	workspace.ErrInProgress: "⏳", workspace.ErrNotReady: "⏳", workspace.ErrNothingToMerge: "ℹ️",
 	workspace.ErrAlreadyExists: "ℹ️", workspace.ErrNotFound: "ℹ️", workspace.ErrLocked: "🔒", workspace.ErrPermissionDenied: "🔒",
+}
+
+// hints say what to do next where an error doesn't say it itself.
+var hints = map[workspace.Code]string{
+	workspace.ErrTimeout:          "look at the list of worktrees, then try again",
+	workspace.ErrInternal:         "look at the list of worktrees, then try again; if it stays, ask who runs the bot",
+	"":                            "look at the list of worktrees, then try again; if it stays, ask who runs the bot",
+	workspace.ErrStoreFailed:      "try again; if it stays, ask who runs the bot",
+	workspace.ErrPermissionDenied: "ask who runs the bot to let it read and write there",
 }
 
 // messageOf returns the message of the outermost error that has one.

@@ -31,6 +31,8 @@ type listView struct {
 	Automatic *bool
 	// Notice is Markdown that stands on top.
 	Notice string
+	// Make says how to make a workspace, where there is none.
+	Make string
 	// ID is in each custom id.
 	ID  string
 	Now time.Time
@@ -86,7 +88,7 @@ func (v listView) head() string {
 		}
 	}
 	if len(v.Rows) == 0 {
-		t.add("There are none. Type `/new-worktree` to make one.")
+		t.add(strings.TrimSpace("There are none. " + v.Make))
 	}
 	return t.String()
 }

@@ -52,7 +52,9 @@ func variety() []workspace.Row {
 			r.State.Dirty, r.State.Changed, r.State.Untracked, r.State.Conflicted = ptr(true), ptr(3), ptr(1), ptr(0)
 			r.State.Ahead, r.State.Behind, r.State.Merged, r.State.Elsewhere = ptr(2), ptr(5), ptr(false), ptr(false)
 		}), "it has uncommitted changes", "2 commits are not merged"),
-		row(3, "done", func(r *workspace.Row) { r.Worktree.Head = strings.Repeat("b", 40) }),
+		row(3, "done", func(r *workspace.Row) {
+			r.Worktree.Head, r.Thread, r.ThreadSince = strings.Repeat("b", 40), workspace.ThreadDeleted, testNow
+		}),
 		against(row(4, "new", func(r *workspace.Row) {
 			r.Workspace.Status, r.Worktree, r.State, r.Liveness = workspace.StatusPending, nil, workspace.State{}, workspace.Alive
 			r.Workspace.Directory, r.Workspace.CreatedAt = "", testNow.Add(-20*time.Second)
@@ -85,6 +87,7 @@ func variety() []workspace.Row {
 		}, "no thread owns it"),
 		row(12, "elsewhere", func(r *workspace.Row) {
 			r.Workspace.Attempt, r.Workspace.Provider, r.Source = workspace.Attempt{}, workspace.ProviderKimaki, workspace.SourceKimaki
+			r.Thread = workspace.ThreadArchived
 		}),
 	}
 }
@@ -114,6 +117,7 @@ func odd(n int) []workspace.Row {
 
 func view(rows []workspace.Row) listView {
 	return listView{
+		Make:    "Type `/new-worktree` to make one.",
 		Project: "app", Rows: rows, Automatic: ptr(true), ID: "k3v9x1", Now: testNow, Link: mention,
 		MayDelete: true, MayForce: true, MaySet: true,
 	}

@@ -116,6 +116,10 @@ func copyWords(row workspace.Row) []string {
 	} else if s.Dirty != nil && !*s.Dirty {
 		words = append(words, "clean")
 	}
+	if s.Operation != "" {
+		// What is checked out is the operation's, and says nothing.
+		return words
+	}
 	words = append(words, aheadWords(row)...)
 	if s.Default {
 		words = append(words, "has the default or its base branch checked out")

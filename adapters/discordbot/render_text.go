@@ -114,8 +114,11 @@ func renderMerged(m workspace.Merged) string {
 		}
 		t.add(fmt.Sprintf("%s %s left out: there already, or empty.", counted(m.Dropped, "commit"), verb))
 	}
-	if m.Branch != "" && m.BranchKept {
+	switch {
+	case m.Branch != "" && m.BranchKept:
 		t.add("The branch is still there.")
+	case m.Branch != "" && m.Commits > 0:
+		t.add("The branch is gone with that; the workspace stays until it is deleted in the list.")
 	}
 	addWarnings(t, m.Warnings, nil)
 	return t.String()
@@ -168,9 +171,9 @@ func renderPushed(p workspace.Pushed) string {
 	t.add("✅ Pushed " + codeOf(p.Branch, 200) + " to " + codeOf(p.Remote, 200) + ".")
 	if web(p.URL) {
 		// In angle brackets it is a link without a preview.
-		t.add("Open a request: <" + p.URL + ">")
+		t.add("Open a pull request: <" + p.URL + ">")
 	} else if p.URL != "" {
-		t.add("Open a request: " + plain(p.URL, 500))
+		t.add("Open a pull request: " + plain(p.URL, 500))
 	}
 	return t.String()
 }
@@ -190,9 +193,9 @@ func renderDeleted(d workspace.Deleted, now time.Time) string {
 	drawn := isolated(name, plain(name, 200))
 	switch {
 	case d.Unbound && w.Directory != "":
-		t.add("🗑️ " + drawn + " no longer belongs to this thread. Its folder stays as it is: " + codeOf(w.Directory, 300))
+		t.add("🗑️ " + drawn + " no longer belongs to its thread. Its folder stays as it is: " + codeOf(w.Directory, 300))
 	case d.Unbound:
-		t.add("🗑️ " + drawn + " no longer belongs to this thread.")
+		t.add("🗑️ " + drawn + " no longer belongs to its thread.")
 	default:
 		t.add("🗑️ Deleted " + drawn + ".")
 	}

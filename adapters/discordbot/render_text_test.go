@@ -172,11 +172,17 @@ func TestRenderTextsGolden(t *testing.T) {
 
 func TestRenderErrorLinksThreads(t *testing.T) {
 	t.Parallel()
-	err := &workspace.Error{Message: "thread 1300000000000000001, 1300000000000000002 works there"}
-	if got, want := renderError(err, mention), "❌ Thread <#1300000000000000001>, <#1300000000000000002> works there."; got != want {
+	const said = "thread 1300000000000000001, 1300000000000000002 works there"
+	if got, want := prose(said, 300, mention), "Thread <#1300000000000000001>, <#1300000000000000002> works there."; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	address := func(id string) string { return "https://discord.com/channels/1/" + id }
+	if got, want := prose(said, 300, address), "[Thread](<https://discord.com/channels/1/1300000000000000001>), [Thread](<https://discord.com/channels/1/1300000000000000002>) works there."; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got := prose(said, 300, func(string) string { return "" }); got != "Thread 1300000000000000001, 1300000000000000002 works there." {
+		t.Errorf("%q", got)
+	}
 	if got, want := threadRef("7", address), "[thread](<https://discord.com/channels/1/7>)"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}

@@ -35,10 +35,7 @@ func (s *scene) newThread(known ...snowflake.ID) discordtest.Channel {
 func TestKilledWhileGitMakesIt(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, nil)
-	waiting, release := s.hold()
-	s.Command(s.boss, s.channel, "new-worktree", map[string]any{"name": "one"})
-	thread := s.newThread()
-	waiting()
+	thread, release := s.held()
 	s.says(thread.ID, "⏳")
 	s.restart(nil)
 	release()
@@ -82,11 +79,7 @@ func TestKilledWithQueuedMessages(t *testing.T) {
 	thread := s.begun("queued", "first")
 	waiting()
 	s.said(thread.ID, "second")
-	s.until("it is noted", func() bool {
-		var n queueNote
-		_, _, err := s.bot.readNote(s.limit, notesQueue, thread.ID.String(), &n)
-		return err == nil && len(n.Messages) == 2
-	})
+	s.queued(thread.ID, 2)
 	s.restart(nil)
 	release()
 	s.ready(thread.ID)
@@ -210,23 +203,11 @@ func TestKilledWhileTheAgentWorks(t *testing.T) {
 	s := newScene(t, nil)
 	thread, _ := s.made(s.boss, s.channel, map[string]any{"name": "one"})
 	begun := make(chan struct{})
-	s.agent.mu.Lock()
-	s.agent.turn = func(ctx ctx, _, _ string, _ teller) error {
-		close(begun)
-		<-ctx.Done()
-		return ctx.Err()
-	}
-	s.agent.mu.Unlock()
+	s.agent.does(hangs(begun))
 	s.said(thread.ID, "half done", "not begun")
 	<-begun
-	s.until("both are noted", func() bool {
-		var n queueNote
-		_, _, err := s.bot.readNote(s.limit, notesQueue, thread.ID.String(), &n)
-		return err == nil && len(n.Messages) == 2
-	})
-	s.agent.mu.Lock()
-	s.agent.turn = nil
-	s.agent.mu.Unlock()
+	s.queued(thread.ID, 2)
+	s.agent.does(nil)
 	s.restart(nil)
 	s.says(thread.ID, "you said: not begun")
 	s.says(thread.ID, "was restarted while the agent worked")
@@ -289,8 +270,7 @@ func TestButtonsOutliveARestart(t *testing.T) {
 	s := newScene(t, nil)
 	thread, w := s.made(s.boss, s.channel, map[string]any{"name": "one"})
 	s.made(s.boss, s.channel, map[string]any{"name": "two"})
-	s.commit(w.Directory, "readme", "theirs\n")
-	s.commit(s.dir, "readme", "ours\n")
+	s.differ(w)
 	conflict := s.run(s.boss, thread.ID, "merge-worktree", nil)
 	list := s.run(s.boss, s.channel, "worktrees", nil)
 	s.idle()
@@ -300,15 +280,7 @@ func TestButtonsOutliveARestart(t *testing.T) {
 	s.idle()
 	s.restart(nil)
 	wants(t, s.press(s.boss, gone.Message, "Undo").Message, "two")
-	s.agent.mu.Lock()
-	s.agent.turn = func(_ ctx, _, _ string, _ teller) error {
-		if err := os.WriteFile(filepath.Join(w.Directory, "readme"), []byte("both\n"), 0o644); err != nil {
-			return err
-		}
-		s.git(w.Directory, "add", "readme")
-		return nil
-	}
-	s.agent.mu.Unlock()
+	s.agent.does(func(ctx, string, string, teller) error { return s.resolve(w) })
 	s.press(s.boss, conflict.Message, "Ask the agent")
 	done := s.says(thread.ID, "The agent is done")
 	s.idle()
@@ -322,17 +294,10 @@ func TestKilledWhileTheAgentResolves(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, nil)
 	thread, w := s.made(s.boss, s.channel, map[string]any{"name": "one"})
-	s.commit(w.Directory, "readme", "theirs\n")
-	s.commit(s.dir, "readme", "ours\n")
+	s.differ(w)
 	conflict := s.run(s.boss, thread.ID, "merge-worktree", nil)
 	begun := make(chan struct{})
-	s.agent.mu.Lock()
-	s.agent.turn = func(ctx ctx, _, _ string, _ teller) error {
-		close(begun)
-		<-ctx.Done()
-		return ctx.Err()
-	}
-	s.agent.mu.Unlock()
+	s.agent.does(hangs(begun))
 	asked := s.press(s.boss, conflict.Message, "Ask the agent")
 	<-begun
 	s.restart(nil)
@@ -353,10 +318,7 @@ func TestKilledWhileTheAgentResolves(t *testing.T) {
 func TestCloseWaits(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, nil)
-	waiting, release := s.hold()
-	s.Command(s.boss, s.channel, "new-worktree", map[string]any{"name": "one"})
-	thread := s.newThread()
-	waiting()
+	thread, release := s.held()
 	closed := make(chan error, 1)
 	go func() { closed <- s.bot.Close(s.limit) }()
 	s.until("it closes", func() bool { s.bot.mu.Lock(); defer s.bot.mu.Unlock(); return s.bot.closing })

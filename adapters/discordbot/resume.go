@@ -133,7 +133,7 @@ func (b *Bot) wasRestored(ctx context.Context, r *reply, v *listView, n askedNot
 	switch {
 	case err == nil:
 		v.Undone = n.About + "/" + n.Trash
-		v.Notice = renderReady(w, b.link(r.at.Guild))
+		v.Notice = b.text(TextRestored) + "\n" + renderReady(w, b.link(r.at.Guild))
 	case errors.Is(err, workspace.ErrNotFound):
 		v.Notice = b.text(TextNotRestored)
 	default:

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/disgoorg/disgo/bot"
 	"github.com/disgoorg/disgo/discord"
 	"github.com/disgoorg/disgo/handler"
 	"github.com/disgoorg/snowflake/v2"
@@ -32,23 +31,12 @@ func TestBesideCommandsOfOnesOwn(t *testing.T) {
 	mux.SlashCommand("/water", func(_ discord.SlashCommandInteractionData, e *handler.CommandEvent) error {
 		return e.CreateMessage(discord.NewMessageCreate().WithContent("watered"))
 	})
-	s.bot.Register(mux)
 	s.Kill(s.client)
-	client, err := s.NewClient(bot.WithEventListeners(mux, s.bot.Listener()), bot.WithLogger(s.bot.cfg.Logger))
-	if err != nil {
-		t.Fatal(err)
-	}
-	commands := append(s.bot.Commands(), discord.SlashCommandCreate{Name: "water", Description: "Water the beds"})
-	if err := handler.SyncCommands(client, commands, []snowflake.ID{s.guild}); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.bot.Start(t.Context(), client); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Open(client); err != nil {
+	if _, err := connect(t.Context(), s.Discord, s.guild, s.bot, mux, discord.SlashCommandCreate{Name: "water", Description: "Water the beds"}); err != nil {
 		t.Fatal(err)
 	}
 	wants(t, s.run(s.ada, s.channel, "water", nil).Message, "watered")
+	wants(t, s.run(s.boss, s.channel, "beds", nil).Message, "Type `/plant` to make one.")
 	wants(t, s.run(s.ada, s.channel, "plant", nil).Message, "Ask the gardener.")
 	wants(t, s.run(s.boss, s.channel, "bed diff", nil).Message, "Not in a bed.")
 	s.run(s.boss, s.channel, "plant", map[string]any{"name": "roses"})
@@ -70,16 +58,14 @@ func TestWithoutAnAgent(t *testing.T) {
 	s := newScene(t, func(_ *scene, cfg *Config) { cfg.Agent = nil })
 	thread, w := s.made(s.boss, s.channel, map[string]any{"name": "one"})
 	s.said(thread.ID, "hello")
-	s.commit(w.Directory, "readme", "theirs\n")
-	s.commit(s.dir, "readme", "ours\n")
+	s.differ(w)
 	conflict := s.run(s.boss, thread.ID, "merge-worktree", nil).Message
 	if _, ok := conflict.Button("Ask the agent"); ok {
 		t.Error("there is no agent to ask")
 	}
-	if err := os.WriteFile(filepath.Join(w.Directory, "readme"), []byte("both\n"), 0o644); err != nil {
+	if err := s.resolve(w); err != nil {
 		t.Fatal(err)
 	}
-	s.git(w.Directory, "add", "readme")
 	wants(t, s.press(s.boss, conflict, "Continue merge").Message, "Merged")
 	s.idle()
 	if _, err := s.Command(s.boss, thread.ID, "abort", nil).Wait(s.limit); err == nil {

@@ -11,7 +11,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/disgoorg/disgo/bot"
 	"github.com/disgoorg/disgo/discord"
 	"github.com/disgoorg/disgo/handler"
 	"github.com/disgoorg/snowflake/v2"
@@ -27,8 +26,7 @@ func TestAnsweredBeforeAnythingIsLookedUp(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, nil)
 	thread, w := s.made(s.boss, s.channel, map[string]any{"name": "one"})
-	s.commit(w.Directory, "readme", "theirs\n")
-	s.commit(s.dir, "readme", "ours\n")
+	s.differ(w)
 	s.idle()
 	conflict := s.run(s.boss, thread.ID, "merge-worktree", nil).Message
 	list := s.run(s.boss, s.channel, "worktrees", nil).Message
@@ -229,19 +227,7 @@ func whateverHangs(t *testing.T, opens bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	mux := handler.New()
-	b.Register(mux)
-	client, err := d.NewClient(bot.WithEventListeners(mux, b.Listener()), bot.WithLogger(quiet))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := handler.SyncCommands(client, b.Commands(), []snowflake.ID{guild}); err != nil {
-		t.Fatal(err)
-	}
-	if err := d.Open(client); err != nil {
-		t.Fatal(err)
-	}
-	if err := b.Start(t.Context(), client); err != nil {
+	if _, err := connect(t.Context(), d, guild, b, handler.New()); err != nil {
 		t.Fatal(err)
 	}
 	// What is said meanwhile hangs too, and holds nobody up.

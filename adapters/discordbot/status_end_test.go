@@ -11,10 +11,7 @@ import (
 func TestLastWordIsSaidByTheNextRun(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, nil)
-	waiting, release := s.hold()
-	s.Command(s.boss, s.channel, "new-worktree", map[string]any{"name": "one"})
-	thread := s.newThread()
-	waiting()
+	thread, release := s.held()
 	s.says(thread.ID, "⏳")
 	noEdit := s.Fail(discordtest.Failure{Method: "PATCH", Path: "/channels/{id}/messages/{id}", Status: 500})
 	noPost := s.Fail(discordtest.Failure{Method: "POST", Path: "/channels/{id}/messages", Status: 500})
@@ -40,10 +37,7 @@ func TestLastWordIsSaidByTheNextRun(t *testing.T) {
 func TestLastWordIsSaidAgain(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, nil)
-	waiting, release := s.hold()
-	s.Command(s.boss, s.channel, "new-worktree", map[string]any{"name": "one"})
-	thread := s.newThread()
-	waiting()
+	thread, release := s.held()
 	s.says(thread.ID, "⏳")
 	s.Fail(discordtest.Failure{Method: "PATCH", Path: "/channels/{id}/messages/{id}", Status: 500, Times: 2})
 	s.Fail(discordtest.Failure{Method: "POST", Path: "/channels/{id}/messages", Status: 500, Times: 2})

@@ -1,6 +1,11 @@
 package discordbot
 
-import "fmt"
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
 
 // Text names a text that [Config.Texts] can replace. What is in it between %
 // signs stays, in the same order.
@@ -43,6 +48,8 @@ const (
 	TextNothingMade   Text = "nothing-made"
 	TextDeleted       Text = "deleted"
 	TextNotDeleted    Text = "not-deleted"
+	TextRestored      Text = "restored"
+	TextMake          Text = "make"
 	TextNotRestored   Text = "not-restored"
 	TextCut           Text = "cut"
 	TextFault         Text = "fault"
@@ -83,17 +90,28 @@ var defaultTexts = map[Text]string{
 	TextNothingMade:   "No thread and no workspace was made; ask again.",
 	TextDeleted:       "🗑️ The workspace is deleted.",
 	TextNotDeleted:    "%s is not deleted. Look at it below, then delete it again if it is still to go.",
+	TextRestored:      "↩️ It is back.",
+	TextMake:          "Type `/new-worktree` to make one.",
 	TextNotRestored:   "It is not back yet. Press *Undo* again.",
 	TextCut:           "The bot is being restarted, and this was stopped. Look at how things are, then try again.",
 	TextFault:         "Something unexpected went wrong. The bot's log has more.",
 	TextInterrupted:   "The bot was restarted while the agent worked on this. Look at what is there, then ask again.",
 }
 
+// namer puts the commands' names into texts that have the default ones.
+func namer(names map[Command]string) *strings.Replacer {
+	var pairs []string
+	for _, command := range slices.SortedFunc(maps.Keys(DefaultNames()), func(a, b Command) int { return len(b) - len(a) }) {
+		pairs = append(pairs, "`/"+string(command), "`/"+orElse(names[command], string(command)))
+	}
+	return strings.NewReplacer(pairs...)
+}
+
 // text is a text with what is filled in.
 func (b *Bot) text(t Text, args ...any) string {
 	format, ok := b.cfg.Texts[t]
 	if !ok {
-		format = defaultTexts[t]
+		format = b.named.Replace(defaultTexts[t])
 	}
 	if len(args) == 0 {
 		return format

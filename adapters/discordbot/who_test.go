@@ -47,8 +47,7 @@ func TestEachButtonAsksAgain(t *testing.T) {
 	s := newScene(t, nil)
 	thread, w := s.made(s.boss, s.channel, map[string]any{"name": "one"})
 	s.made(s.boss, s.channel, map[string]any{"name": "two"})
-	s.commit(w.Directory, "readme", "theirs\n")
-	s.commit(s.dir, "readme", "ours\n")
+	s.differ(w)
 	conflict := s.run(s.boss, thread.ID, "merge-worktree", nil).Message
 	list := s.run(s.boss, s.channel, "worktrees", nil).Message
 	question := s.press(s.boss, list, "Delete anyway…").Message

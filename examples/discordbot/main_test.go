@@ -88,13 +88,13 @@ func (w *world) options() options {
 	}
 }
 
-func TestServeFromStartToStop(t *testing.T) {
-	w := newWorld(t, discordtest.Options{})
-	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
-	out := &lines{}
+// start runs the bot and returns what stops it, once it is ready.
+func start(t *testing.T, o options, log *slog.Logger, out *lines) (stop func() error) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	t.Cleanup(cancel)
 	ended := make(chan error, 1)
-	go func() { ended <- serve(ctx, w.options(), slog.New(slog.DiscardHandler), out) }()
+	go func() { ended <- serve(ctx, o, log, out) }()
 	for !strings.Contains(out.String(), "ready: ") {
 		select {
 		case err := <-ended:
@@ -102,6 +102,16 @@ func TestServeFromStartToStop(t *testing.T) {
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
+	return func() error {
+		cancel()
+		return <-ended
+	}
+}
+
+func TestServeFromStartToStop(t *testing.T) {
+	w := newWorld(t, discordtest.Options{})
+	out := &lines{}
+	stop := start(t, w.options(), slog.New(slog.DiscardHandler), out)
 	limit, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	if _, err := w.Command(w.boss, w.channel, "new-worktree", map[string]any{"name": "one"}).WaitFinal(limit); err != nil {
@@ -114,8 +124,7 @@ func TestServeFromStartToStop(t *testing.T) {
 	if _, err := w.WaitMessage(limit, thread.ID, func(m discordtest.Message) bool { return strings.Contains(m.Text(), "Folder: ") }); err != nil {
 		t.Fatal(err)
 	}
-	stop()
-	if err := <-ended; err != nil || !strings.Contains(out.String(), "stopping") {
+	if err := stop(); err != nil || !strings.Contains(out.String(), "stopping") {
 		t.Errorf("%v\n%s", err, out)
 	}
 }
@@ -153,19 +162,9 @@ func TestChannelThatCannotBeSeen(t *testing.T) {
 	w := newWorld(t, discordtest.Options{})
 	o := w.options()
 	o.Project[12345] = filepath.Join(w.root, "app")
-	log, out := &lines{}, &lines{}
-	ctx, stop := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- serve(ctx, o, slog.New(slog.NewTextHandler(log, nil)), out) }()
-	for !strings.Contains(out.String(), "ready: ") {
-		select {
-		case err := <-ended:
-			t.Fatalf("it ended: %v", err)
-		case <-time.After(20 * time.Millisecond):
-		}
-	}
-	stop()
-	if err := <-ended; err != nil || !strings.Contains(log.String(), "can't see a channel") {
+	log := &lines{}
+	stop := start(t, o, slog.New(slog.NewTextHandler(log, nil)), &lines{})
+	if err := stop(); err != nil || !strings.Contains(log.String(), "can't see a channel") {
 		t.Errorf("%v\n%s", err, log)
 	}
 }

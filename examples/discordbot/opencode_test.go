@@ -75,18 +75,7 @@ func TestTheAgentWorksInTheThread(t *testing.T) {
 	t.Setenv("OPENCODE_CONFIG_CONTENT", model(t))
 	o := w.options()
 	o.Provider = "opencode"
-	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
-	out := &lines{}
-	ended := make(chan error, 1)
-	go func() { ended <- serve(ctx, o, slog.New(slog.DiscardHandler), out) }()
-	for !strings.Contains(out.String(), "ready: ") {
-		select {
-		case err := <-ended:
-			t.Fatalf("it ended: %v", err)
-		case <-time.After(20 * time.Millisecond):
-		}
-	}
+	stop := start(t, o, slog.New(slog.DiscardHandler), &lines{})
 	limit, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	if _, err := w.Command(w.boss, w.channel, "new-worktree", map[string]any{"name": "one"}).WaitFinal(limit); err != nil {
@@ -109,8 +98,7 @@ func TestTheAgentWorksInTheThread(t *testing.T) {
 	if err != nil || len(made) != 1 {
 		t.Errorf("%v, %v", made, err)
 	}
-	stop()
-	if err := <-ended; err != nil {
+	if err := stop(); err != nil {
 		t.Error(err)
 	}
 }
