@@ -7,6 +7,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -198,5 +199,19 @@ func TestFlags(t *testing.T) {
 	}
 	if _, err := parse("--project", "app="+dir); err == nil || !strings.Contains(err.Error(), "--project") {
 		t.Error(err)
+	}
+}
+
+// TestInviteLink has the permissions in the README be those that it names.
+func TestInviteLink(t *testing.T) {
+	readme, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := discord.PermissionViewChannel | discord.PermissionSendMessages | discord.PermissionSendMessagesInThreads |
+		discord.PermissionCreatePublicThreads | discord.PermissionCreatePrivateThreads | discord.PermissionManageThreads |
+		discord.PermissionReadMessageHistory | discord.PermissionAddReactions | discord.PermissionAttachFiles
+	if link := fmt.Sprintf("&permissions=%d`", int64(want)); !strings.Contains(string(readme), link) {
+		t.Errorf("the README doesn't have %s", link)
 	}
 }
