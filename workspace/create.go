@@ -151,6 +151,26 @@ func (m *Manager) precheck(ctx context.Context, project Project, name Name, o Cr
 	return true, m.whose(ctx, project, err)
 }
 
+// Precheck returns the refusal that Create would answer o with, as far as
+// reading alone can tell: nil where there is none, where the provider can't look
+// ahead, and where the thread has a workspace. It writes nothing, asks no
+// network, and promises nothing, as Create judges again.
+func (m *Manager) Precheck(ctx context.Context, o CreateOptions) error {
+	name, err := m.nameOf(o)
+	if err != nil {
+		return within("create", o.ThreadID, err)
+	}
+	project, err := m.cfg.Repository.Open(ctx, o.Project)
+	if err != nil {
+		return within("create", o.ThreadID, err)
+	}
+	_, err = m.precheck(ctx, project, name, o)
+	if errors.Is(err, errLookAgain) {
+		return nil
+	}
+	return within("create", o.ThreadID, err)
+}
+
 // NameOf returns the name that Create would begin with, and looks at nothing:
 // one that is derived from a title may get a suffix. The codes are those of
 // Create for bad input.

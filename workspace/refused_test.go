@@ -64,6 +64,9 @@ func TestRefusedCreateChangesNothing(t *testing.T) {
 		// One after the other: each is compared with the world before it.
 		t.Run(name, func(t *testing.T) {
 			before := p.world(t)
+			ahead := workspace.CreateOptions{Project: p.project, ThreadID: "2"}
+			tt.change(&ahead)
+			wantCode(t, p.Precheck(t.Context(), ahead), tt.want)
 			_, err := p.tryCreate(t, "2", tt.change)
 			wantCode(t, err, tt.want)
 			if name == "branch of a thread" && !strings.Contains(err.Error(), "thread 1 works there") {
@@ -156,4 +159,12 @@ func TestExistingBranchKeepsItsTip(t *testing.T) {
 		wantCode(t, err, workspace.ErrUnmerged)
 	}
 	check("a delete")
+	for _, fine := range []workspace.CreateOptions{
+		{Project: p.project, ThreadID: "2", Name: "new"}, {Project: p.project, ThreadID: "1", Name: "thread-1"}, {Project: p.project, ThreadID: "2", Title: "thread-1"},
+	} {
+		before := p.world(t)
+		if err := p.Precheck(t.Context(), fine); err != nil || p.world(t) != before {
+			t.Errorf("%+v: %v", fine, err)
+		}
+	}
 }

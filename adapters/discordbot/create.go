@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"time"
 
 	"github.com/disgoorg/disgo/discord"
 	"github.com/disgoorg/disgo/handler"
@@ -30,8 +31,8 @@ func (b *Bot) newWorktree(data discord.SlashCommandInteractionData, e *handler.C
 			c.Title = b.plainTitle(r.at.Title)
 		}
 		// What can't be made is told before a thread is made for it.
-		if _, err := b.branchOf(c, r.id); err != nil {
-			r.error(ctx, "name a workspace", err)
+		if err := b.precheck(ctx, c, r.id); err != nil {
+			r.error(ctx, "look ahead of a workspace", err)
 			return
 		}
 		n, err := b.newThread(ctx, r, c)
@@ -44,6 +45,36 @@ func (b *Bot) newWorktree(data discord.SlashCommandInteractionData, e *handler.C
 		r.text(ctx, b.text(TextMaking, "<#"+n.Channel.String()+">"))
 		b.create(ctx, n.Channel.String(), n)
 	})
+}
+
+// precheckWithin bounds the look ahead of a create: a thread is made soon, and
+// says itself what becomes of it.
+const precheckWithin = 2 * time.Second
+
+// precheck returns why a workspace can't be made, as far as that is seen soon.
+// The id stands for that of the thread.
+func (b *Bot) precheck(ctx context.Context, c creation, id snowflake.ID) error {
+	o := workspace.CreateOptions{Project: c.Project, ThreadID: id.String(), Name: c.Name, Title: c.Title, Base: c.Base}
+	if _, err := b.cfg.Manager.NameOf(o); err != nil {
+		return err
+	}
+	soon, cancel := context.WithTimeout(ctx, precheckWithin)
+	defer cancel()
+	found := make(chan error, 1)
+	if !b.spawn("look ahead of a workspace", func(context.Context) {
+		defer close(found)
+		found <- b.cfg.Manager.Precheck(soon, o)
+	}) {
+		return nil
+	}
+	select {
+	case err := <-found:
+		if soon.Err() == nil {
+			return err
+		}
+	case <-soon.Done():
+	}
+	return nil
 }
 
 // projectError tells why there is no project to work on.

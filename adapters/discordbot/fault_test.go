@@ -28,7 +28,7 @@ func TestPanicWhileItMakes(t *testing.T) {
 	if notes, err := s.store.ListNotes(t.Context(), notesStatus); err != nil || len(notes) > 0 {
 		t.Errorf("%v, %v", notes, err)
 	}
-	s.expect("git is broken")
+	s.expectAll("git is broken")
 }
 
 // TestAuthorizerThatHangs means no, soon, wherever it is asked and whatever it

@@ -76,12 +76,15 @@ func TestWhereItDoesNotWork(t *testing.T) {
 			t.Errorf("%q: %+v", want, a)
 		}
 	}
-	s.run(s.boss, folder, "new-worktree", map[string]any{"name": "x"})
-	thread, err := s.WaitThread(s.limit, folder, func(discordtest.Channel) bool { return true })
-	if err != nil {
-		t.Fatal(err)
+	for _, why := range []string{"repository", "commit"} {
+		if a := s.run(s.boss, folder, "new-worktree", map[string]any{"name": "x"}); !strings.Contains(a.Message.Text(), why) || len(s.Threads(folder)) > 0 {
+			t.Errorf("%q: %+v", why, a)
+		}
+		s.git(empty, "init", "-q")
 	}
-	s.says(thread.ID, "repository")
+	if a := s.run(s.boss, s.channel, "new-worktree", map[string]any{"name": "x", "base-branch": "nowhere"}); !strings.Contains(a.Message.Text(), "nowhere") || len(s.Threads(s.channel)) > 0 {
+		t.Errorf("%+v", a)
+	}
 	if a := s.run(s.ada, s.channel, "new-worktree", map[string]any{"name": "x"}); !strings.Contains(a.Message.Text(), "may not") {
 		t.Errorf("%+v", a)
 	}

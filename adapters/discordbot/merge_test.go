@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/threadtree/threadtree/adapters/discordbot/discordtest"
 	"github.com/threadtree/threadtree/workspace"
 )
 
@@ -205,17 +204,28 @@ func TestForkFromAThreadWithoutASession(t *testing.T) {
 	}
 }
 
-// TestNameInUseSaysWhere links to the thread that has it.
+// TestNameInUseSaysWhere links to the thread that has it, and makes no other.
 func TestNameInUseSaysWhere(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, nil)
 	first, w := s.made(s.boss, s.channel, map[string]any{"name": "one"})
-	s.run(s.boss, s.channel, "new-worktree", map[string]any{"name": "one"})
-	second := s.newThread(first.ID)
-	m, err := s.WaitMessage(s.limit, second.ID, func(m discordtest.Message) bool { return strings.Contains(m.Text(), "It is in") })
-	if err != nil {
-		t.Fatal(err)
+	m := s.run(s.boss, s.channel, "new-worktree", map[string]any{"name": "one"}).Message
+	wants(t, m, "/"+first.ID.String()+">", w.Branch, "It is in")
+	if threads := s.Threads(s.channel); len(threads) != 1 {
+		t.Errorf("%+v", threads)
 	}
-	wants(t, m, "/"+first.ID.String()+">", w.Branch)
+	// Two at once: the second thread says it itself.
+	for range 2 {
+		s.Command(s.boss, s.channel, "new-worktree", map[string]any{"name": "two"})
+	}
 	s.idle()
+	rows, err := s.store.ListWorkspaces(s.limit, workspace.Query{All: true})
+	if err != nil || len(rows) < 2 {
+		t.Errorf("%+v, %v", rows, err)
+	}
+	for _, thread := range s.Threads(s.channel) {
+		if last := s.Messages(thread.ID); strings.Contains(last[len(last)-1].Text(), "⏳") {
+			t.Errorf("%q", last[len(last)-1].Text())
+		}
+	}
 }
