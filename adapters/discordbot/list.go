@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -23,6 +24,10 @@ type listNote struct {
 	// Undo is the last delete that can be undone, as in listView, until when.
 	Undo      string    `json:"undo,omitempty"`
 	UndoUntil time.Time `json:"undo_until,omitzero"`
+	// Project is that of the list, and UndoProject that of what was deleted:
+	// its buttons are about no other.
+	Project     string `json:"project,omitempty"`
+	UndoProject string `json:"undo_project,omitempty"`
 }
 
 // worktrees is /worktrees.
@@ -77,8 +82,8 @@ func (b *Bot) draw(ctx context.Context, r *reply, v listView) bool {
 func (b *Bot) look(ctx context.Context, r *reply, v *listView) bool {
 	may := b.allowed(ctx, r.person, ActionDelete, ActionForce, ActionSettings)
 	v.MayDelete, v.MayForce, v.MaySet = may[ActionDelete], may[ActionForce], may[ActionSettings]
-	b.noteList(ctx, r, v)
 	project, err := b.project(ctx, r.at)
+	b.noteList(ctx, r, v, project)
 	if err != nil {
 		b.cannotLook(ctx, r, *v, b.projectText(ctx, r, err))
 		return false
@@ -101,13 +106,13 @@ func (b *Bot) look(ctx context.Context, r *reply, v *listView) bool {
 
 // noteList makes a view the present list of a person in a channel. What could
 // be undone there can still be.
-func (b *Bot) noteList(ctx context.Context, r *reply, v *listView) {
+func (b *Bot) noteList(ctx context.Context, r *reply, v *listView, project string) {
 	v.ID = rand.Text()[:10]
 	var noted listNote
 	err := changeNote(ctx, b, notesList, listKey(r), func(n *listNote) bool {
-		noted = listNote{ID: v.ID, Page: v.Page, Undo: v.Undo, UndoUntil: v.UndoUntil}
+		noted = listNote{ID: v.ID, Page: v.Page, Undo: v.Undo, UndoUntil: v.UndoUntil, Project: orElse(project, n.Project), UndoProject: n.Project}
 		if v.Undo == "" && n.Undo != v.Undone && n.UndoUntil.After(b.cfg.Now()) {
-			noted.Undo, noted.UndoUntil = n.Undo, n.UndoUntil
+			noted.Undo, noted.UndoUntil, noted.UndoProject = n.Undo, n.UndoUntil, n.UndoProject
 		}
 		*n = noted
 		return true
@@ -177,9 +182,13 @@ func (b *Bot) pressedList(ctx context.Context, r *reply, vars map[string]string,
 	case "auto":
 		v.Notice = b.setAutomatic(ctx, r, vars["value"] == "on")
 	case "undo":
-		b.undo(ctx, r, &v, vars["thread"], vars["attempt"])
+		if b.isListed(ctx, r, &v, b.trashed, vars["thread"], vars["attempt"], n.Project, n.UndoProject) {
+			b.undo(ctx, r, &v, vars["thread"], vars["attempt"])
+		}
 	case "delete", "forced":
-		b.remove(ctx, r, &v, vars["thread"], vars["attempt"], vars["action"] == "forced")
+		if b.isListed(ctx, r, &v, b.kept, vars["thread"], vars["attempt"], n.Project) {
+			b.remove(ctx, r, &v, vars["thread"], vars["attempt"], vars["action"] == "forced")
+		}
 	case "force":
 		b.confirm(ctx, r, v, vars["thread"], vars["attempt"])
 		return
@@ -205,6 +214,41 @@ func (r *reply) noteList(ctx context.Context, vars map[string]string, page int) 
 			n.Attempt, n.Trash = "", vars["attempt"]
 		}
 	})
+}
+
+// isListed reports whether a button is about something of one of the projects;
+// where it isn't, or that can't be found out, the view says so.
+func (b *Bot) isListed(ctx context.Context, r *reply, v *listView, has func(ctx context.Context, project, thread, id string) (bool, error), thread, id string, projects ...string) bool {
+	v.Notice = b.text(TextStaleButton)
+	for _, project := range projects {
+		if project == "" {
+			continue
+		}
+		ok, err := has(ctx, project, thread, id)
+		if ok {
+			v.Notice = ""
+			return true
+		}
+		if err != nil {
+			b.told(ctx, "look for what a button is about", err)
+			v.Notice = renderError(err, b.link(r.at.Guild))
+		}
+	}
+	return false
+}
+
+// kept reports whether a project has a thread's workspace.
+func (b *Bot) kept(ctx context.Context, project, thread, _ string) (bool, error) {
+	rows, err := b.cfg.Manager.List(ctx, workspace.ListOptions{Project: project, WithoutState: true})
+	return slices.ContainsFunc(rows, func(row workspace.Row) bool {
+		return row.Workspace != nil && row.Workspace.ThreadID == thread
+	}), err
+}
+
+// trashed reports whether a project has something kept of a deleted workspace.
+func (b *Bot) trashed(ctx context.Context, project, thread, id string) (bool, error) {
+	trash, err := b.cfg.Manager.Trash(ctx, project)
+	return slices.ContainsFunc(trash, func(t workspace.Trashed) bool { return t.ID == id && t.Workspace.ThreadID == thread }), err
 }
 
 // current returns a thread's workspace, if it is still the one that a button

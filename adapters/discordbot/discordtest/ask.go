@@ -133,6 +133,23 @@ func (d *Discord) Press(userID snowflake.ID, m Message, customID string) *Intera
 	})
 }
 
+// Forge presses a button that a message doesn't have, as somebody might whose
+// client makes custom ids up: a bot does well to take none for its own.
+func (d *Discord) Forge(userID snowflake.ID, m Message, customID string) *Interaction {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	in := d.begin(discord.InteractionTypeComponent, userID, m.ChannelID)
+	if in.err != nil {
+		return in
+	}
+	if in.message = d.channels[m.ChannelID].message(m.ID); in.message == nil {
+		in.refuse("no message %d", m.ID)
+		return in
+	}
+	d.ask(in, object{"custom_id": customID, "component_type": discord.ComponentTypeButton, "id": 1})
+	return in
+}
+
 // Select chooses values in a select menu of a message as a person and returns at
 // once; for menus of users, roles and channels the values are ids.
 func (d *Discord) Select(userID snowflake.ID, m Message, customID string, values ...string) *Interaction {
