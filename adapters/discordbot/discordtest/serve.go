@@ -103,6 +103,9 @@ func (d *Discord) serve(w http.ResponseWriter, r *http.Request, s *session) erro
 		seconds := int(math.Ceil(status.retryAfter.Seconds()))
 		w.Header().Set("Retry-After", strconv.Itoa(seconds))
 		w.Header().Set("Via", "1.1 discordtest")
+		// Clients take no limit to heart that has no bucket.
+		w.Header().Set("X-RateLimit-Bucket", "discordtest")
+		w.Header().Set("X-RateLimit-Remaining", "0")
 	}
 	if answer != nil {
 		w.Header().Set("Content-Type", "application/json")
