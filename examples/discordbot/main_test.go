@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -127,6 +129,51 @@ func TestServeFromStartToStop(t *testing.T) {
 	}
 	if err := stop(); err != nil || !strings.Contains(out.String(), "stopping") {
 		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// TestReconnects cuts the connection: the bot comes back by itself, and the
+// health that it answers with says how it stands.
+func TestReconnects(t *testing.T) {
+	w := newWorld(t, discordtest.Options{})
+	o := w.options()
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Health = free.Addr().String()
+	if err := free.Close(); err != nil {
+		t.Fatal(err)
+	}
+	stop := start(t, o, slog.New(slog.DiscardHandler), &lines{})
+	healthy := func() bool {
+		t.Helper()
+		r, err := http.Get("http://" + o.Health + "/healthz")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := r.Body.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return r.StatusCode == http.StatusOK
+	}
+	if !healthy() {
+		t.Error("it isn't well")
+	}
+	w.served.Break()
+	limit, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for (w.Connected() == 0 || !healthy()) && limit.Err() == nil {
+		time.Sleep(20 * time.Millisecond)
+	}
+	if a, err := w.Command(w.boss, w.channel, "worktrees", nil).WaitFinal(limit); err != nil || !strings.Contains(a.Message.Text(), "There are none") {
+		t.Errorf("%s, %v", a.Message.Text(), err)
+	}
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+	if _, err := http.Get("http://" + o.Health + "/healthz"); err == nil {
+		t.Error("it still answers")
 	}
 }
 

@@ -98,6 +98,19 @@ func TestTheAgentWorksInTheThread(t *testing.T) {
 	if err != nil || len(made) != 1 {
 		t.Errorf("%v, %v", made, err)
 	}
+	// A thread from it goes on with the conversation, in a workspace of its own.
+	if _, err := w.Command(w.boss, thread.ID, "new-worktree", map[string]any{"name": "two"}).WaitFinal(limit); err != nil {
+		t.Fatal(err)
+	}
+	second, err := w.WaitThread(limit, w.channel, func(c discordtest.Channel) bool { return c.ID != thread.ID })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.WaitMessage(limit, second.ID, func(m discordtest.Message) bool {
+		return strings.Contains(m.Text(), "The conversation goes on from <#"+thread.ID.String()+">")
+	}); err != nil {
+		t.Error(err)
+	}
 	if err := stop(); err != nil {
 		t.Error(err)
 	}
