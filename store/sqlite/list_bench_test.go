@@ -2,6 +2,7 @@ package sqlite_test
 
 import (
 	"database/sql"
+	"fmt"
 	"path/filepath"
 	"testing"
 	"time"
@@ -55,6 +56,39 @@ func BenchmarkListWorkspaces(b *testing.B) {
 	}
 	b.ReportMetric(float64(ours)/float64(byHand), "x-by-hand")
 	b.ReportMetric(float64(ours.Microseconds())/float64(b.N), "µs/list")
+}
+
+// BenchmarkWorkspace gets one row of 100,000, and reports how many times as long
+// that takes as a query by hand for the same.
+func BenchmarkWorkspace(b *testing.B) {
+	s, path := benchStore(b, benchRows+`DELETE FROM threadtree_unidentified;`)
+	db := benchHandle(b, path)
+	var ours, byHand time.Duration
+	for i := 0; b.Loop(); i++ {
+		thread := fmt.Sprintf("%019d", i*7919%100_000)
+		start := time.Now()
+		w, err := s.Workspace(b.Context(), thread)
+		ours += time.Since(start)
+		if err != nil || w.ThreadID != thread || w.SessionID == "" {
+			b.Fatalf("%+v, %v", w, err)
+		}
+		start = time.Now()
+		rows, err := db.QueryContext(b.Context(), `SELECT w.*, r.*, s.session_id
+			FROM thread_workspaces w
+			LEFT JOIN threadtree_workspaces r ON r.thread_id = w.thread_id
+			LEFT JOIN thread_sessions s ON s.thread_id = w.thread_id
+			WHERE w.thread_id = ?`, thread)
+		if err != nil {
+			b.Fatal(err)
+		}
+		n := benchScan(b, rows)
+		_ = rows.Close()
+		byHand += time.Since(start)
+		if n != 1 {
+			b.Fatalf("%d rows by hand", n)
+		}
+	}
+	b.ReportMetric(float64(ours)/float64(byHand), "x-by-hand")
 }
 
 // BenchmarkProjectDirectories finds 2,000 spellings of 100,000 rows without an
