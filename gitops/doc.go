@@ -12,6 +12,20 @@
 // held by an open file that git children inherit, so that a git which outlives
 // us still holds it.
 //
+// # Lists
+//
+// A list compares the commits of all worktrees together: one walk of git's
+// finds what each is ahead and behind, and where they part; three more look for
+// squashed and picked commits, and one for commits that no other ref has. How
+// two commits stand to each other is remembered, for it can't change. A status
+// is remembered with the file system's numbers of all that it depends on, the
+// time of each file's last change among them, and is told again only while all
+// of those are the same; none is taken where they say that nothing differs from
+// the index. That is so for worktrees of up to 2,000 files on the usual local
+// file systems of Linux, without submodules, split or sparse indexes, filters,
+// replaced commits and configuration of their own; the others have git's status
+// each time. A delete never goes by what is remembered.
+//
 // # Spares
 //
 // A [Pool] keeps spare worktrees. [Provider].Create, where it was given the
@@ -70,6 +84,8 @@
 //
 // And what a smudge filter writes that depends on the worktree's path, or on
 // when it runs, is what it was when the spare was made.
+//
+// # Systems
 //
 // The package needs a Unix: process groups and flock.
 package gitops
