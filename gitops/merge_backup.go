@@ -40,12 +40,11 @@ type backupRef struct{ name, sha string }
 
 func (m *merging) backups(ctx context.Context) (backups, error) {
 	b := backups{prefix: backupPrefix(m.req.Workspace.ThreadID), refs: make(map[int][]backupRef)}
-	out, err := m.r.git.run(ctx, m.refs.command("for-each-ref", "--format=%(refname) %(objectname)", "--", b.prefix))
+	all, err := m.refs.below(ctx, b.prefix)
 	if err != nil {
 		return b, failure("", "the refs that keep the tips could not be listed", "see what git says in the repository", err)
 	}
-	for line := range strings.Lines(string(out)) {
-		name, sha, _ := strings.Cut(strings.TrimSpace(line), " ")
+	for name, sha := range all {
 		number, _, _ := strings.Cut(strings.TrimPrefix(name, b.prefix), "/")
 		if n, err := strconv.Atoi(number); err == nil {
 			b.refs[n] = append(b.refs[n], backupRef{name, sha})

@@ -156,6 +156,29 @@ func (x *refs) branchNames(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
+// below returns the object ids of all refs below a root, by full name.
+func (x *refs) below(ctx context.Context, root string) (map[string]string, error) {
+	all := make(map[string]string)
+	if x.store != nil {
+		names, err := x.store.refNames(root)
+		for _, name := range names {
+			if sha, err := x.lookup(ctx, name); err != nil {
+				return nil, err
+			} else if sha != "" {
+				all[name] = sha
+			}
+		}
+		return all, err
+	}
+	out, err := x.git.run(ctx, x.command("for-each-ref", "--format=%(refname) %(objectname)", "--", root))
+	for line := range strings.Lines(string(out)) {
+		if name, sha, ok := strings.Cut(strings.TrimSpace(line), " "); ok {
+			all[name] = sha
+		}
+	}
+	return all, err
+}
+
 // committed returns when a commit was made.
 func (x *refs) committed(ctx context.Context, sha string) (time.Time, error) {
 	if x.repo != nil {
