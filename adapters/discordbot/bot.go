@@ -80,6 +80,8 @@ type Bot struct {
 	// yet, and standing is true while somebody is at it.
 	stands   map[snowflake.ID]workspace.ThreadState
 	standing bool
+	// lookAhead is precheckWithin.
+	lookAhead time.Duration
 	// named puts the commands' names into the texts.
 	named *strings.Replacer
 	// dropped is when old notes were dropped.
@@ -111,7 +113,7 @@ func New(cfg Config) (*Bot, error) {
 		cfg.Now = time.Now
 	}
 	b := &Bot{
-		cfg: cfg, drained: make(chan struct{}), lanes: make(map[snowflake.ID]*lane), pressed: make(map[string]bool),
+		cfg: cfg, drained: make(chan struct{}), lookAhead: precheckWithin, lanes: make(map[snowflake.ID]*lane), pressed: make(map[string]bool),
 		rights: make(map[snowflake.ID]rights), stands: make(map[snowflake.ID]workspace.ThreadState), lists: make(map[string]*listLock),
 	}
 	b.named = namer(cfg.Names)

@@ -58,7 +58,7 @@ func (b *Bot) precheck(ctx context.Context, c creation, id snowflake.ID) error {
 	if _, err := b.cfg.Manager.NameOf(o); err != nil {
 		return err
 	}
-	soon, cancel := context.WithTimeout(ctx, precheckWithin)
+	soon, cancel := context.WithTimeout(ctx, b.lookAhead)
 	defer cancel()
 	found := make(chan error, 1)
 	if !b.spawn("look ahead of a workspace", func(context.Context) {

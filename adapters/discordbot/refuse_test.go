@@ -260,3 +260,19 @@ func TestNobodyIsPinged(t *testing.T) {
 	}
 	// The scene looks at pings and limits in the end.
 }
+
+// TestRefusedInItsThread has the look ahead take too long: the thread is made,
+// and says itself what stands in the way.
+func TestRefusedInItsThread(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, nil)
+	s.bot.lookAhead = 0
+	a := s.run(s.boss, s.channel, "new-worktree", map[string]any{"name": "x", "base-branch": "nowhere"})
+	wants(t, a.Message, "Making a workspace")
+	thread := s.newThread()
+	wants(t, s.says(thread.ID, "Next:"), "nowhere")
+	s.idle()
+	if last := s.Messages(thread.ID); len(last) != 1 || strings.Contains(last[0].Text(), "⏳") {
+		t.Errorf("%+v", last)
+	}
+}
