@@ -96,6 +96,7 @@ func (b *Bot) plainTitle(title string) string {
 // create makes a thread's workspace and shows how it goes. Whether anything can
 // be shown doesn't matter to it.
 func (b *Bot) create(ctx context.Context, thread string, n statusNote) {
+	b.heardFrom(ctx, n.Channel)
 	label := n.Create.label()
 	s := b.newStatus(ctx, n.Channel, n.Message, renderPhase(label, workspace.Event{Phase: workspace.PhaseWait, Message: "Making the workspace"}),
 		func(ctx context.Context, message snowflake.ID) { b.sentStatus(ctx, thread, message) })

@@ -226,7 +226,11 @@ func TestSaidWhileTheBotIsAway(t *testing.T) {
 	clock := func() time.Time { return time.Now().Add(time.Duration(late.Load())) }
 	s := newScene(t, func(_ *scene, cfg *Config) { cfg.Now = clock })
 	thread, _ := s.made(s.boss, s.channel, map[string]any{"name": "one"})
-	silent, _ := s.made(s.boss, s.channel, map[string]any{"name": "two"})
+	// Nothing is known of what was said in a thread that another program made.
+	silent := s.AddThread(s.channel, discord.ChannelTypeGuildPublicThread, "another's", s.boss)
+	if _, err := s.manager.Create(s.limit, workspace.CreateOptions{Project: s.dir, ThreadID: silent.String(), Name: "two"}); err != nil {
+		t.Fatal(err)
+	}
 	s.said(thread.ID, "before")
 	s.says(thread.ID, "you said: before")
 	s.idle()
@@ -235,7 +239,7 @@ func TestSaidWhileTheBotIsAway(t *testing.T) {
 	if _, err := s.Say(s.ada, thread.ID, "not allowed"); err != nil {
 		t.Fatal(err)
 	}
-	s.said(silent.ID, "never heard of") // nothing is known of what was said there
+	s.said(silent, "never heard of")
 	s.start(nil)
 	s.prompts(thread.ID, "before", "away 1", "away 2")
 	s.says(thread.ID, "takes no messages from you")
@@ -248,6 +252,43 @@ func TestSaidWhileTheBotIsAway(t *testing.T) {
 	s.start(func(_ *scene, cfg *Config) { cfg.Now = clock })
 	s.says(thread.ID, "Not handed on, because it is too old: 1 message")
 	s.prompts(thread.ID, "before", "away 1", "away 2")
+}
+
+// TestFirstWordsWhileTheBotIsAway are found too, also in a thread whose
+// workspace is still being made.
+func TestFirstWordsWhileTheBotIsAway(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, nil)
+	thread, release := s.held()
+	s.says(thread.ID, "⏳")
+	s.stop()
+	s.said(thread.ID, "first")
+	release()
+	s.start(nil)
+	s.ready(thread.ID)
+	s.prompts(thread.ID, "first")
+}
+
+// TestHeardTwice has Discord deliver a message again, as it does when a
+// connection is resumed, and without who wrote it as a member.
+func TestHeardTwice(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, nil)
+	thread, _ := s.made(s.boss, s.channel, map[string]any{"name": "one"})
+	said, err := s.Say(s.boss, thread.ID, "hello")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.prompts(thread.ID, "hello")
+	again := discord.Message{ID: said.ID, ChannelID: thread.ID, Content: "hello", Author: discord.User{ID: s.boss}}
+	for range 3 {
+		s.bot.arrived(again)
+	}
+	another := again
+	another.ID, another.Content = said.ID+1, "and this"
+	s.bot.arrived(another)
+	s.prompts(thread.ID, "hello", "and this")
+	s.allow(10008)
 }
 
 // TestWaitingMessage is marked while the agent is at another, and can be taken

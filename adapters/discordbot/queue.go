@@ -53,6 +53,22 @@ func (n *queueNote) taken(message snowflake.ID) {
 	n.Taken = n.Taken[max(0, len(n.Taken)-mostTaken):]
 }
 
+// heardFrom notes that what is said in a thread is for the agent from now on:
+// the next run finds what was said while nobody was there. The thread's own id
+// stands for the message before the first.
+func (b *Bot) heardFrom(ctx context.Context, thread snowflake.ID) {
+	if b.cfg.Agent == nil {
+		return
+	}
+	err := changeNote(ctx, b, notesQueue, thread.String(), func(n *queueNote) bool {
+		if len(n.Taken) == 0 {
+			n.taken(thread)
+		}
+		return true
+	})
+	b.failed(ctx, "note that a thread is heard", err)
+}
+
 // passOver notes of a message that isn't for the agent, or that its person was
 // told to send again, that it was looked at, where anything is noted of the
 // thread.
