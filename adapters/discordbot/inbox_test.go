@@ -2,7 +2,6 @@ package discordbot
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -218,57 +217,6 @@ func TestStoreFailsBeforeItIsHandedOn(t *testing.T) {
 	s.allow(10008)
 }
 
-// TestSaidWhileTheBotIsAway is found at the start, and handed on; what is too
-// old is said to be missed.
-func TestSaidWhileTheBotIsAway(t *testing.T) {
-	t.Parallel()
-	var late atomic.Int64
-	clock := func() time.Time { return time.Now().Add(time.Duration(late.Load())) }
-	s := newScene(t, func(_ *scene, cfg *Config) { cfg.Now = clock })
-	thread, _ := s.made(s.boss, s.channel, map[string]any{"name": "one"})
-	// Nothing is known of what was said in a thread that another program made.
-	silent := s.AddThread(s.channel, discord.ChannelTypeGuildPublicThread, "another's", s.boss)
-	if _, err := s.manager.Create(s.limit, workspace.CreateOptions{Project: s.dir, ThreadID: silent.String(), Name: "two"}); err != nil {
-		t.Fatal(err)
-	}
-	s.said(thread.ID, "before")
-	s.says(thread.ID, "you said: before")
-	s.idle()
-	s.stop()
-	s.said(thread.ID, "away 1", "away 2")
-	if _, err := s.Say(s.ada, thread.ID, "not allowed"); err != nil {
-		t.Fatal(err)
-	}
-	s.said(silent, "never heard of")
-	s.start(nil)
-	s.prompts(thread.ID, "before", "away 1", "away 2")
-	s.says(thread.ID, "takes no messages from you")
-	s.idle()
-	s.restart(nil)
-	s.prompts(thread.ID, "before", "away 1", "away 2")
-	s.stop()
-	s.said(thread.ID, "long ago")
-	late.Store(int64(2 * missedFor))
-	s.start(func(_ *scene, cfg *Config) { cfg.Now = clock })
-	s.says(thread.ID, "Not handed on, because it is too old: 1 message")
-	s.prompts(thread.ID, "before", "away 1", "away 2")
-}
-
-// TestFirstWordsWhileTheBotIsAway are found too, also in a thread whose
-// workspace is still being made.
-func TestFirstWordsWhileTheBotIsAway(t *testing.T) {
-	t.Parallel()
-	s := newScene(t, nil)
-	thread, release := s.held()
-	s.says(thread.ID, "⏳")
-	s.stop()
-	s.said(thread.ID, "first")
-	release()
-	s.start(nil)
-	s.ready(thread.ID)
-	s.prompts(thread.ID, "first")
-}
-
 // TestHeardTwice has Discord deliver a message again, as it does when a
 // connection is resumed, and without who wrote it as a member.
 func TestHeardTwice(t *testing.T) {
@@ -315,102 +263,5 @@ func TestWaitingMessage(t *testing.T) {
 	s.prompts(thread.ID, "first", "third")
 	if left := s.reactions(waiting[1]); len(left) > 0 {
 		t.Errorf("%q", left)
-	}
-}
-
-// TestNothingGrows has many people and threads come and go: the bot keeps
-// nothing of them in memory.
-func TestNothingGrows(t *testing.T) {
-	t.Parallel()
-	s := newScene(t, nil)
-	s.project(s.channel, s.dir, true)
-	const many = mostRights + 50
-	for i := range many {
-		thread := s.AddThread(s.channel, discord.ChannelTypeGuildPublicThread, fmt.Sprintf("t%d", i), s.BotID())
-		s.bot.workIn(s.limit, thread, s.root)
-		if _, err := s.Say(s.ada, thread, "hello"); err != nil {
-			t.Fatal(err)
-		}
-	}
-	s.idle()
-	for range 20 {
-		s.run(s.AddMember(s.guild, "somebody"), s.channel, "worktrees", nil)
-	}
-	s.idle()
-	b := s.bot
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if len(b.lanes) > 0 || len(b.pressed) > 0 || len(b.lists) > 0 || len(b.stands) > 0 || len(b.rights) > mostRights {
-		t.Errorf("%d lanes, %d presses, %d lists, %d states, %d rights", len(b.lanes), len(b.pressed), len(b.lists), len(b.stands), len(b.rights))
-	}
-}
-
-// TestOldNotesAreDropped keeps what somebody may still need.
-func TestOldNotesAreDropped(t *testing.T) {
-	t.Parallel()
-	var late atomic.Int64
-	s := newScene(t, func(_ *scene, cfg *Config) {
-		cfg.Now = func() time.Time { return time.Now().Add(time.Duration(late.Load())) }
-	})
-	thread, _ := s.made(s.boss, s.channel, map[string]any{"name": "one"})
-	s.said(thread.ID, "hello")
-	s.says(thread.ID, "you said: hello")
-	s.run(s.boss, s.channel, "worktrees", nil)
-	s.idle()
-	count := func(namespace string) int {
-		notes, err := s.store.ListNotes(s.limit, namespace)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return len(notes)
-	}
-	if err := s.bot.enqueue(s.limit, 77, queued{ID: 78, Text: "waits"}); err != nil {
-		t.Fatal(err)
-	}
-	late.Store(int64(queueFor + time.Hour))
-	s.bot.dropOldDaily()
-	s.idle()
-	if lists, queues := count(notesList), count(notesQueue); lists != 0 || queues != 1 {
-		t.Errorf("%d lists, %d queues", lists, queues)
-	}
-}
-
-// TestFilesForTheAgent are handed on by name and address, without a word beside
-// them too.
-func TestFilesForTheAgent(t *testing.T) {
-	t.Parallel()
-	s := newScene(t, nil)
-	thread, _ := s.made(s.boss, s.channel, map[string]any{"name": "one"})
-	files := []discordtest.File{{Name: "a b.png", Data: make([]byte, 2048)}, {Name: "log.txt", Data: []byte("x")}}
-	with, err := s.Post(s.boss, thread.ID, "look at this", files...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	alone, err := s.Post(s.boss, thread.ID, "", discordtest.File{Name: "log.txt", Data: []byte("x")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	url := func(m discordtest.Message, i int) string {
-		return fmt.Sprintf("https://cdn.discordapp.com/attachments/%d/%d/%s", thread.ID, m.Files[i].ID, m.Files[i].Name)
-	}
-	s.prompts(
-		thread.ID,
-		"look at this\n\nAttached file: a b.png (2.0 kB) "+url(with, 0)+"\nAttached file: log.txt (1 B) "+url(with, 1),
-		"Attached file: log.txt (1 B) "+url(alone, 0),
-	)
-}
-
-// TestForwardedMessage is handed on with what it forwards.
-func TestForwardedMessage(t *testing.T) {
-	t.Parallel()
-	kind := "image/png\nx"
-	m := discord.Message{MessageSnapshots: []discord.MessageSnapshot{{Message: discord.PartialMessage{
-		Content: " it says ", Attachments: []discord.Attachment{{Filename: "x\n.png", ContentType: &kind, Size: 10, URL: "https://a/b"}},
-	}}}}
-	if got, want := saidIn(m), "it says\n\nAttached file: x .png (image/png x, 10 B) https://a/b"; got != want {
-		t.Errorf("%q", got)
-	}
-	if spoken(discord.Message{}) {
-		t.Error("a sticker says something")
 	}
 }
