@@ -65,11 +65,17 @@ func ownHome(dir string, more ...string) []string {
 	return append(env, more...)
 }
 
+// patient is for a machine that has much else to do.
+var patient = ClientOptions{Timeout: 2 * time.Minute, CreateTimeout: 2 * time.Minute}
+
 // start starts a server of the test's own.
 func start(t testing.TB, change func(*ServerOptions)) *Server {
 	t.Helper()
 	dir := t.TempDir()
-	o := ServerOptions{Binary: binary(t), StateDir: filepath.Join(dir, "threadtree"), Env: ownHome(dir), Logger: slog.New(slog.DiscardHandler)}
+	o := ServerOptions{
+		Binary: binary(t), StateDir: filepath.Join(dir, "threadtree"), Env: ownHome(dir), Client: patient, StartTimeout: 2 * time.Minute,
+		Logger: slog.New(slog.DiscardHandler),
+	}
 	if change != nil {
 		change(&o)
 	}
@@ -102,7 +108,7 @@ func common(t testing.TB) *Server {
 		}
 		shared.server, shared.err = StartServer(context.Background(), ServerOptions{
 			Binary: path, StateDir: filepath.Join(shared.dir, "threadtree"), Env: ownHome(shared.dir),
-			Config: model().config(), Logger: slog.New(slog.DiscardHandler),
+			Config: model().config(), Client: patient, StartTimeout: 2 * time.Minute, Logger: slog.New(slog.DiscardHandler),
 		})
 	})
 	if shared.err != nil {
@@ -113,7 +119,7 @@ func common(t testing.TB) *Server {
 
 // atOnce is how many tests run at a time: most of them wait for a server, which
 // takes little of a processor.
-const atOnce = 6
+const atOnce = 4
 
 func TestMain(m *testing.M) {
 	flag.Parse()

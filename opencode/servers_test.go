@@ -72,7 +72,9 @@ func (s *stranger) start(path string, env []string) (err error) {
 	if s.process, err = spawn(path, []string{"serve", "--hostname", "127.0.0.1", "--port", fmt.Sprint(port)}, env, io.Discard, 5*time.Second); err != nil {
 		return err
 	}
-	if s.client, err = NewClient(fmt.Sprintf("http://127.0.0.1:%d", port), ClientOptions{Password: "secret"}); err != nil {
+	options := patient
+	options.Password = "secret"
+	if s.client, err = NewClient(fmt.Sprintf("http://127.0.0.1:%d", port), options); err != nil {
 		return err
 	}
 	return (&Server{o: ServerOptions{StartTimeout: 2 * time.Minute}}).healthy(context.Background(), s.client, s.process, port)
