@@ -171,7 +171,13 @@ func TestEventsAreResumedWhenTheServerIsBack(t *testing.T) {
 		stream(w, frame("server.connected", "{}"))
 		<-r.Context().Done()
 	})
-	first := httptest.NewServer(handler)
+	first := httptest.NewUnstartedServer(handler)
+	// An address whose ports nobody else takes meanwhile, where there is one.
+	if l, err := listenAt(t.Context(), "127.0.0.2:0"); err == nil {
+		first.Listener.Close()
+		first.Listener = l
+	}
+	first.Start()
 	c := clientOf(t, first.URL, ClientOptions{})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
