@@ -32,7 +32,7 @@ func branches(ctx context.Context, l *lab) ([]samples, error) {
 	var s samples
 	for round := range l.rounds {
 		err := s.inTurns(round, func() error {
-			names, err := reviewer.Branches(ctx, r.dir, workspace.BranchQuery{Text: "topic-1", Limit: 25})
+			names, err := reviewer.Branches(ctx, r.dir, workspace.BranchQuery{Text: "topic-12", Limit: 25})
 			if err == nil && len(names) == 0 {
 				err = fmt.Errorf("no branches")
 			}
@@ -47,8 +47,8 @@ func branches(ctx context.Context, l *lab) ([]samples, error) {
 	return []samples{s}, r.remove()
 }
 
-// previews measures the preview of a merge against "git merge-tree" of the same
-// commits.
+// previews measures the preview of a merge, of the commits alone, against "git
+// merge-tree" of the same commits, which looks at nothing else either.
 func previews(ctx context.Context, l *lab) ([]samples, error) {
 	r, err := l.repo(ctx, l.files)
 	if err != nil {
@@ -62,15 +62,18 @@ func previews(ctx context.Context, l *lab) ([]samples, error) {
 		if err := r.commit(w.Directory, fmt.Sprintf("d00/e%02d/own", i), "work\n"); err != nil {
 			return nil, err
 		}
-		if err := r.commit(r.dir, fmt.Sprintf("d00/e%02d/main", i), "work\n"); err != nil {
+		if err := r.commit(r.dir, fmt.Sprintf("d01/e%02d/main", i), "work\n"); err != nil {
 			return nil, err
 		}
+	}
+	if err := l.git(r.dir, "gc", "-q"); err != nil {
+		return nil, err
 	}
 	merger := workspace.NewMerger(r.Manager, gitops.NewMerger(r.repository, gitops.MergeOptions{}))
 	var s samples
 	for round := range l.rounds {
 		err := s.inTurns(round, func() error {
-			p, err := merger.Preview(ctx, workspace.MergeOptions{ThreadID: w.ThreadID})
+			p, err := merger.Preview(ctx, workspace.MergeOptions{ThreadID: w.ThreadID, CommitsAlone: true})
 			if err == nil && (!p.Clean || len(p.Commits) != 10) {
 				err = fmt.Errorf("clean %v, %d commits", p.Clean, len(p.Commits))
 			}

@@ -18,7 +18,7 @@ func subjects() []subject {
 			{"list with dirty, ahead, behind, merged: 20 worktrees of 20,000 files", "as many `git status`, as many at once", 1.1},
 		}, lists(1)},
 		{[]row{{"branches, 2,000 refs, filtered", "`git for-each-ref`, sorted", 1}}, branches},
-		{[]row{{"preview of a merge, 20,000 files", "`git merge-tree`", 2}}, previews},
+		{[]row{{"preview of a merge's commits, 20,000 files", "`git merge-tree`", 2}}, previews},
 		{[]row{{"delete's answer, 20,000 files", "one `git status -uall` of it", 3}}, deletes},
 		{[]row{
 			{"store: get, among 100,000 rows", "one bare SQLite query", 2},
