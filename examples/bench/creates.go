@@ -18,13 +18,13 @@ func coldCreates(files, worktrees func(*lab) int) func(context.Context, *lab) ([
 			return nil, err
 		}
 		for range worktrees(l) {
-			if _, err := r.worktree(); err != nil {
+			if _, err := r.worktree("main"); err != nil {
 				return nil, err
 			}
 		}
 		var s samples
 		for round := range l.rounds {
-			if err := r.createInTurns(ctx, &s, round); err != nil {
+			if err := r.createInTurns(ctx, &s, round, "main"); err != nil {
 				return nil, err
 			}
 		}
@@ -32,16 +32,16 @@ func coldCreates(files, worktrees func(*lab) int) func(context.Context, *lab) ([
 	}
 }
 
-// createInTurns measures one create and one "git worktree add", and takes both
-// away again.
-func (r *repo) createInTurns(ctx context.Context, s *samples, round int) error {
+// createInTurns measures one create and one "git worktree add" from a base, and
+// takes both away again.
+func (r *repo) createInTurns(ctx context.Context, s *samples, round int, base string) error {
 	var w workspace.Workspace
 	var plain string
 	err := s.inTurns(round, func() (err error) {
-		w, err = r.create(ctx)
+		w, err = r.create(ctx, base)
 		return err
 	}, func() (err error) {
-		plain, err = r.worktree()
+		plain, err = r.worktree(base)
 		return err
 	})
 	if err != nil {
@@ -66,13 +66,13 @@ func createsAtOnce(ctx context.Context, l *lab) ([]samples, error) {
 			var group sync.WaitGroup
 			errs := make([]error, l.together)
 			for i := range l.together {
-				group.Go(func() { _, errs[i] = r.createFor(ctx, 1_000+i) })
+				group.Go(func() { _, errs[i] = r.createFor(ctx, 1_000+i, "main") })
 			}
 			group.Wait()
 			return errors.Join(errs...)
 		}, func() error {
 			for range l.together {
-				if _, err := r.worktree(); err != nil {
+				if _, err := r.worktree("main"); err != nil {
 					return err
 				}
 			}

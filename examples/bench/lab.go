@@ -130,16 +130,20 @@ func (r *repo) open(ctx context.Context) error {
 	if r.repository, err = gitops.New(gitops.Options{Home: r.home, Env: r.l.env}); err != nil {
 		return err
 	}
+	if r.store, err = sqlite.Open(ctx, filepath.Join(r.home, "threadtree.db")); err != nil {
+		return err
+	}
+	return r.manage(gitops.NewProvider(r.repository, gitops.ProviderOptions{}))
+}
+
+// manage has a provider make the workspaces.
+func (r *repo) manage(provider *gitops.Provider) error {
 	locks, err := gitops.NewAttemptLocks(filepath.Join(r.home, "locks"), "")
 	if err != nil {
 		return err
 	}
-	if r.store, err = sqlite.Open(ctx, filepath.Join(r.home, "threadtree.db")); err != nil {
-		return err
-	}
 	r.Manager, err = workspace.NewManager(workspace.Config{
-		Store: r.store, Repository: r.repository, Locker: locks,
-		Provider: gitops.NewProvider(r.repository, gitops.ProviderOptions{}),
+		Store: r.store, Repository: r.repository, Locker: locks, Provider: provider,
 		// What is deleted can be let go at once.
 		KeepDirectory: time.Nanosecond, KeepSnapshot: time.Nanosecond,
 	})
@@ -161,14 +165,14 @@ func (r *repo) remove() error {
 }
 
 // create makes the workspace of a new thread.
-func (r *repo) create(ctx context.Context) (workspace.Workspace, error) {
+func (r *repo) create(ctx context.Context, base string) (workspace.Workspace, error) {
 	r.threads++
-	return r.createFor(ctx, r.threads)
+	return r.createFor(ctx, r.threads, base)
 }
 
-func (r *repo) createFor(ctx context.Context, thread int) (workspace.Workspace, error) {
+func (r *repo) createFor(ctx context.Context, thread int, base string) (workspace.Workspace, error) {
 	id := fmt.Sprintf("%d", thread)
-	return r.Create(ctx, workspace.CreateOptions{Project: r.dir, ThreadID: id, Title: "thread " + id, NoFetch: true})
+	return r.Create(ctx, workspace.CreateOptions{Project: r.dir, ThreadID: id, Title: "thread " + id, Base: base, NoFetch: true})
 }
 
 // drop deletes a workspace for good.
@@ -194,10 +198,10 @@ func (r *repo) collect(ctx context.Context) error {
 }
 
 // worktree has git make a worktree, as git alone does.
-func (r *repo) worktree() (dir string, err error) {
+func (r *repo) worktree(base string) (dir string, err error) {
 	r.threads++
 	dir = filepath.Join(r.home, "plain", fmt.Sprint(r.threads))
-	return dir, r.l.git(r.dir, "worktree", "add", "-q", "--no-track", "-b", fmt.Sprintf("plain-%d", r.threads), dir, "main")
+	return dir, r.l.git(r.dir, "worktree", "add", "-q", "--no-track", "-b", fmt.Sprintf("plain-%d", r.threads), dir, base)
 }
 
 // commit writes a file and commits it.

@@ -50,7 +50,7 @@ func lists(size int) func(context.Context, *lab) ([]samples, error) {
 // squashed into main, and one ahead with changes.
 func (r *repo) busyThreads(ctx context.Context, n int) (dirs []string, err error) {
 	for i := range n {
-		w, err := r.create(ctx)
+		w, err := r.create(ctx, "main")
 		if err != nil {
 			return nil, err
 		}

@@ -54,7 +54,7 @@ func previews(ctx context.Context, l *lab) ([]samples, error) {
 	if err != nil {
 		return nil, err
 	}
-	w, err := r.create(ctx)
+	w, err := r.create(ctx, "main")
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +95,7 @@ func deletes(ctx context.Context, l *lab) ([]samples, error) {
 	}
 	var s samples
 	for range l.rounds {
-		w, err := r.create(ctx)
+		w, err := r.create(ctx, "main")
 		if err != nil {
 			return nil, err
 		}
