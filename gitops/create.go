@@ -22,6 +22,8 @@ type making struct {
 	// where the one was that has become its worktree.
 	spare   *spare
 	claimed string
+	// relocated is true where its index knows the new place already.
+	relocated bool
 	// warnings are what went less than well so far.
 	warnings []string
 }

@@ -3,8 +3,10 @@ package gitops
 import (
 	"bytes"
 	"crypto/sha1" //nolint:gosec // what an index ends in
+	"encoding"
 	"encoding/binary"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 )
@@ -38,26 +40,105 @@ func relocated(data []byte, from, to string) ([]byte, error) {
 	if err != nil || at == 0 {
 		return data, err
 	}
-	content := data[at : at+size]
-	length, n := readVarint(content)
-	if n == 0 || n+length > len(content) {
-		return nil, errIndexForm
+	changed := append(make([]byte, 0, len(data)+len(to)+8), data[:at-4]...)
+	changed, err = relocatedTail(changed, data[at-4:len(data)-indexIDLength], size, from, to)
+	if err != nil {
+		return nil, err
 	}
-	ident, found := bytes.CutPrefix(content[n:n+length], []byte("Location "+from+", "))
-	if !found {
-		return nil, errIndexForm
-	}
-	ident = append([]byte("Location "+to+", "), ident...)
-	length2 := writeVarint(len(ident))
-	changed := make([]byte, 0, len(data)+len(to)+8)
-	changed = append(changed, data[:at-4]...)
-	changed = binary.BigEndian.AppendUint32(changed, uint32(size-n-length+len(length2)+len(ident)))
-	changed = append(append(append(changed, length2...), ident...), data[at+n+length:len(data)-indexIDLength]...)
 	if end := data[len(data)-indexIDLength:]; bytes.Equal(end, make([]byte, indexIDLength)) {
 		return append(changed, end...), nil // written without a sum
 	}
 	sum := sha1.Sum(changed) //nolint:gosec // what git ends an index in
 	return append(changed, sum[:]...), nil
+}
+
+// relocatedTail appends what an index has from the length of that extension on,
+// without the sum at its end.
+func relocatedTail(to, tail []byte, size int, from, place string) ([]byte, error) {
+	if len(tail) < 4+size {
+		return nil, errIndexForm
+	}
+	content := tail[4 : 4+size]
+	length, n := readVarint(content)
+	if n == 0 || n+length > len(content) {
+		return nil, errIndexForm
+	}
+	rest, found := bytes.CutPrefix(content[n:n+length], []byte("Location "+from+", "))
+	if !found {
+		return nil, errIndexForm
+	}
+	ident := append([]byte("Location "+place+", "), rest...)
+	encoded := writeVarint(len(ident))
+	to = binary.BigEndian.AppendUint32(to, uint32(size-n-length+len(encoded)+len(ident)))
+	to = append(append(to, encoded...), ident...)
+	return append(to, tail[4+n+length:]...), nil
+}
+
+// indexHint is where in an index the note of the worktree's place begins, and
+// the sum of all before it, so that the rest alone has to be written anew.
+type indexHint struct {
+	// At is where the length of the extension stands, Size that length, and
+	// Length that of the whole index.
+	At     int    `json:"at"`
+	Size   int    `json:"size"`
+	Length int    `json:"length"`
+	Sum    []byte `json:"sum"`
+}
+
+// hintOf returns the hint for an index, nil where there is nothing to relocate
+// in it, or all of it has to be read for that.
+func hintOf(admin string) *indexHint {
+	data, err := os.ReadFile(filepath.Join(admin, "index"))
+	if err != nil {
+		return nil
+	}
+	at, size, err := untrackedAt(data)
+	if err != nil || at == 0 || bytes.Equal(data[len(data)-indexIDLength:], make([]byte, indexIDLength)) {
+		return nil
+	}
+	sum := sha1.New() //nolint:gosec // what git ends an index in
+	_, _ = sum.Write(data[:at-4])
+	state, ok := sum.(encoding.BinaryMarshaler)
+	if !ok {
+		return nil
+	}
+	before, err := state.MarshalBinary()
+	if err != nil {
+		return nil
+	}
+	return &indexHint{At: at - 4, Size: size, Length: len(data), Sum: before}
+}
+
+// relocate is relocateIndex in place, for an index that is as it was when the
+// hint was made, and that nobody reads meanwhile.
+func (h *indexHint) relocate(admin, from, to string) error {
+	f, err := os.OpenFile(filepath.Join(admin, "index"), os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	tail, err := io.ReadAll(io.NewSectionReader(f, int64(h.At), int64(h.Length)))
+	if err != nil {
+		return err
+	}
+	if len(tail) != h.Length-h.At || h.Length-h.At < indexIDLength {
+		return errIndexForm
+	}
+	changed, err := relocatedTail(nil, tail[:len(tail)-indexIDLength], h.Size, from, to)
+	if err != nil {
+		return err
+	}
+	sum := sha1.New() //nolint:gosec // what git ends an index in
+	state, ok := sum.(encoding.BinaryUnmarshaler)
+	if !ok || state.UnmarshalBinary(h.Sum) != nil {
+		return errIndexForm
+	}
+	_, _ = sum.Write(changed)
+	changed = sum.Sum(changed)
+	if _, err = f.WriteAt(changed, int64(h.At)); err == nil {
+		err = f.Truncate(int64(h.At + len(changed)))
+	}
+	return errors.Join(err, f.Close())
 }
 
 // untrackedAt finds the content of the extension that keeps track of untracked

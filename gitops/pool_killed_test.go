@@ -107,7 +107,7 @@ func TestKilledWhileClaiming(t *testing.T) {
 	t.Parallel()
 	for _, moved := range []bool{false, true} {
 		steps := []string{
-			"claimed", "claimed branch", "claimed renamed", "claimed entry", "claimed placed", "claimed dot git", "claimed locked", "claimed marked", "claimed settled",
+			"claimed", "claimed index", "claimed branch", "claimed renamed", "claimed entry", "claimed placed", "claimed dot git", "claimed locked", "claimed marked", "claimed settled",
 		}
 		if moved {
 			steps = []string{"spare moving", "spare moved", "claimed", "claimed settled"}

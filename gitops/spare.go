@@ -56,6 +56,8 @@ type spareRecord struct {
 	Size     int64     `json:"size,omitempty"`
 	// Status stands for what git says of it, untouched.
 	Status string `json:"status,omitempty"`
+	// Index tells how to relocate the index, nil where all of it is needed.
+	Index *indexHint `json:"index,omitempty"`
 	// Attempt and Target are whose it becomes, and where.
 	Attempt string `json:"attempt,omitempty"`
 	Target  string `json:"target,omitempty"`

@@ -149,6 +149,13 @@ func (m *making) convert(ctx context.Context, lock *repoLock, s *spare, made cho
 		return "", err
 	}
 	m.r.at("claimed")
+	if s.rec.Index != nil {
+		if err := s.rec.Index.relocate(s.rec.Admin, s.rec.Directory, made.plan.Directory); err != nil {
+			return "", err
+		}
+		m.relocated = true
+	}
+	m.r.at("claimed index")
 	if made.plan.BranchCreated {
 		if err := m.writeBranch(ctx, lock, made); err != nil {
 			return "", err
@@ -237,7 +244,10 @@ func (m *making) committer(ctx context.Context, made choice) (string, error) {
 
 // settleClaim does for a claimed spare what is left of the writing of files.
 func (m *making) settleClaim(ctx context.Context, made choice, admin string) error {
-	err := relocateIndex(admin, m.claimed, made.plan.Directory)
+	var err error
+	if !m.relocated {
+		err = relocateIndex(admin, m.claimed, made.plan.Directory)
+	}
 	m.r.at("claimed settled")
 	if err == nil {
 		return nil

@@ -91,6 +91,7 @@ func (s *spare) settle(ctx context.Context, m *making) error {
 		return err
 	}
 	s.r.at("spare noted")
+	s.rec.Index = hintOf(s.rec.Admin)
 	return s.write(spareReady)
 }
 
@@ -126,7 +127,7 @@ func (s *spare) move(ctx context.Context, m *making, to string) (bool, error) {
 	if _, err := s.r.git.run(ctx, cmd); err != nil {
 		return false, err
 	}
-	s.rec.Commit = to
+	s.rec.Commit, s.rec.Index = to, nil
 	s.r.at("spare moved")
 	return true, nil
 }
