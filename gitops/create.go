@@ -22,6 +22,9 @@ type making struct {
 	// where the one was that has become its worktree.
 	spare   *spare
 	claimed string
+	// setup is what was done in that spare for the commit start.
+	setup *spareSetup
+	start string
 	// relocated is true where its index knows the new place already.
 	relocated bool
 	// warnings are what went less than well so far.
@@ -219,7 +222,7 @@ func (m *making) furnish(ctx context.Context, made choice, admin string) {
 		return
 	}
 	m.warnings = append(m.warnings, m.r.setup(ctx, setupRequest{
-		options: m.p.o.Setup, source: m.set.mainTop, directory: made.plan.Directory,
+		options: m.setupAfter(m.p.o.Setup, made), source: m.set.mainTop, directory: made.plan.Directory,
 		subdirectory: m.req.Project.Subdirectory, progress: m.req.Progress, inherit: m.req.Inherit,
 	})...)
 }

@@ -33,10 +33,17 @@
 // directories is the same, only the writing of the files is left out. The
 // result is, byte for byte, that of a create without a spare, the log of HEAD
 // and the name of git's entry among it: the spare's directory and entry are
-// renamed to the places that they would have had. Submodules, the
-// post-checkout hook and set-up follow as ever; a spare has none of these, so
-// that nothing of the repository's own runs before somebody who may allow it
-// does.
+// renamed to the places that they would have had. Submodules and the
+// post-checkout hook follow as ever, and so does set-up, unless the operator has
+// allowed it to the pool: then ignored files are copied and dependencies
+// installed in the spare. Such a spare goes only to a create that allows set-up
+// too. Copies whose originals, or .worktreeinclude, have changed since are made
+// anew, and dependencies are installed again where the create starts from
+// another commit. Not done ahead are the operator's own commands, dependencies
+// that know the path of their folder (any but those of npm, yarn, bun, go and
+// cargo), and set-up in a repository with submodules or a post-checkout hook,
+// which come first. Where a set-up fails the spare is made without, so that the
+// create says what is wrong.
 //
 // A spare is detached at the commit that the project had checked out when it
 // was made, in a locked worktree whose directory begins with ".spare-". Where a

@@ -25,6 +25,11 @@ type PoolOptions struct {
 	// MaxBytes is how much the spares of a project may take on the disk, 4 GB
 	// if 0.
 	MaxBytes int64
+	// Setup is what is done in spares where it can be done before anybody works
+	// in them, and where the operator has allowed it: it runs code that the
+	// repository brings. Such spares are for creates alone that allow set-up,
+	// of a Provider with the same options. The zero value does nothing.
+	Setup SetupOptions
 	// Every is how often Run looks whether a base has moved, 1 min if 0.
 	Every time.Duration
 	// Logger gets what Run could not do, slog's default if nil.
@@ -167,7 +172,12 @@ func (f *filling) add(ctx context.Context) error {
 	}
 	defer s.release()
 	f.m.req.Inherit = s.inherit()
-	if err := s.build(ctx, f.m); err != nil {
+	err = s.build(ctx, f.m, f.setup())
+	if errors.Is(err, errSetup) {
+		// It is made without, and the create says what went wrong.
+		return errors.Join(f.noSetup(), s.remove(ctx, f.p))
+	}
+	if err != nil {
 		calm, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 		defer cancel()
 		return errors.Join(failure("fill", "a spare could not be made", "see what git says", err), s.remove(calm, f.p))
@@ -181,6 +191,23 @@ func (f *filling) add(ctx context.Context) error {
 	f.bytes += s.rec.Size
 	return nil
 }
+
+// setup is what is done in the next spare: nothing where it failed for this
+// commit before.
+func (f *filling) setup() SetupOptions {
+	failed, _ := os.ReadFile(f.failedFile())
+	if string(failed) == f.base+f.m.setupKey(f.x.o.Setup) {
+		return SetupOptions{}
+	}
+	return f.x.o.Setup
+}
+
+// noSetup remembers that the set-up fails for this commit.
+func (f *filling) noSetup() error {
+	return os.WriteFile(f.failedFile(), []byte(f.base+f.m.setupKey(f.x.o.Setup)), 0o600)
+}
+
+func (f *filling) failedFile() string { return filepath.Join(f.x.r.sparesDir(f.p), "failed") }
 
 // Keep has [Pool.Run] keep spares of the project. A project that a create of
 // this process has been for is kept as well.

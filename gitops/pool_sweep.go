@@ -95,7 +95,7 @@ func (f *filling) mind(ctx context.Context, s *spare) error {
 		if err := f.x.r.idle(ctx); err != nil {
 			return err
 		}
-		ok, err := s.advance(ctx, f.m, f.base)
+		ok, err := s.advance(ctx, f.m, f.base, f.x.o.Setup)
 		if err != nil || !ok {
 			f.done.Removed++
 			return s.discard(ctx, f.p)
@@ -114,6 +114,8 @@ func (f *filling) unwanted(rec spareRecord) string {
 		return f.done.Without
 	case rec.Settings != f.print:
 		return "the configuration has changed since it was made"
+	case rec.Setup != nil && !f.x.o.Setup.nothing() && rec.Setup.Options != f.m.setupKey(f.x.o.Setup):
+		return "it was set up in another way"
 	case f.x.r.now().Sub(rec.Made) > f.x.o.MaxAge:
 		return "it is too old"
 	case f.done.Ready >= f.x.o.Spares:

@@ -55,6 +55,10 @@ type setupRequest struct {
 	progress     func(workspace.Event)
 	// inherit are the open files that each child process keeps.
 	inherit []*os.File
+	// idle has programs run with what nobody else needs of the machine.
+	idle bool
+	// copied, if set, is told of each file that was copied.
+	copied func(path string)
 }
 
 func (q setupRequest) tell(phase workspace.Phase, message string) {

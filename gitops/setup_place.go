@@ -71,7 +71,11 @@ func (c *copying) place(ctx context.Context, files []ignoredFile) error {
 		err := c.placeOne(ctx, f.path, made)
 		var skip errSkip
 		switch {
-		case err == nil, errors.Is(err, fs.ErrExist):
+		case err == nil:
+			if c.q.copied != nil {
+				c.q.copied(f.path)
+			}
+		case errors.Is(err, fs.ErrExist):
 		case errors.As(err, &skip):
 			c.skipped.add(string(skip), f.path)
 		case ctx.Err() != nil:

@@ -158,7 +158,7 @@ func runStep(ctx context.Context, q setupRequest, s setupStep, timeout time.Dura
 	}
 	q.tell(workspace.PhaseInstall, "Running "+oneLine(s.String()))
 	code, output, err := execute(ctx, process{
-		path: program, args: s.argv[1:], dir: s.dir, env: s.env, inherit: q.inherit,
+		path: program, args: s.argv[1:], dir: s.dir, env: s.env, inherit: q.inherit, idle: q.idle,
 	})
 	if err == nil && code == 0 {
 		return ""

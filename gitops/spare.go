@@ -58,6 +58,8 @@ type spareRecord struct {
 	Status string `json:"status,omitempty"`
 	// Index tells how to relocate the index, nil where all of it is needed.
 	Index *indexHint `json:"index,omitempty"`
+	// Setup is what a set-up has done in it, nil where none was done.
+	Setup *spareSetup `json:"setup,omitempty"`
 	// Attempt and Target are whose it becomes, and where.
 	Attempt string `json:"attempt,omitempty"`
 	Target  string `json:"target,omitempty"`

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -23,19 +24,22 @@ func (m *making) reserve() <-chan *spare {
 		found <- nil
 		return found
 	}
-	go func() { found <- m.r.reserveSpare(m.req.Project) }()
+	go func() { found <- m.r.reserveSpare(m.req.Project, m.req.Setup) }()
 	return found
 }
 
 // reserveSpare returns an untouched spare with its lock held: that of the
 // commit which the project has checked out, if there is one.
-func (r *Repository) reserveSpare(p workspace.Project) *spare {
+func (r *Repository) reserveSpare(p workspace.Project, setup bool) *spare {
 	dir := r.sparesDir(p)
 	records, err := r.spareRecords(dir)
 	if err != nil || len(records) == 0 {
 		return nil
 	}
 	head, _, _ := r.head(context.Background(), p)
+	if !setup {
+		records = slices.DeleteFunc(records, func(rec spareRecord) bool { return rec.Setup != nil })
+	}
 	for _, at := range []bool{true, false} {
 		for _, rec := range records {
 			if rec.Phase != spareReady || (rec.Commit == head) != at || rec.Common != p.ID || filepath.Dir(rec.Directory) != r.worktreesDir(p) {
@@ -68,7 +72,7 @@ func (m *making) bring(ctx context.Context, c *chooser, s *spare) {
 	default:
 		to = c.base.commit
 	}
-	if ctx.Err() != nil || to == "" || s.rec.Settings != m.fingerprint() || m.set.spareless(m.r.openRefs(s.rec.Common)) != "" {
+	if ctx.Err() != nil || to == "" || s.rec.Settings != m.fingerprint() || !s.usable(m) || m.set.spareless(m.r.openRefs(s.rec.Common)) != "" {
 		s.release()
 		return
 	}
@@ -117,7 +121,7 @@ func (m *making) claimSpare(ctx context.Context, lock *repoLock, made choice) (a
 	}
 	admin, err := m.convert(ctx, lock, s, made)
 	if err == nil {
-		m.claimed = s.rec.Directory
+		m.claimed, m.setup, m.start = s.rec.Directory, s.rec.Setup, s.rec.Commit
 		_ = s.forget() // what stays of it is dropped with the next look at it
 		return admin, true
 	}

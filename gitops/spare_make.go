@@ -26,8 +26,12 @@ func (s *spare) command(m *making) command {
 	}
 }
 
-// build makes a spare's entry and files.
-func (s *spare) build(ctx context.Context, m *making) error {
+// errSetup says that a set-up in a spare went less than well.
+var errSetup = errors.New("the set-up ahead of a create went less than well")
+
+// build makes a spare's entry and files, and does the set-up where that can be
+// done ahead.
+func (s *spare) build(ctx context.Context, m *making, o SetupOptions) error {
 	if err := s.addEntry(ctx, m); err != nil {
 		return err
 	}
@@ -47,6 +51,16 @@ func (s *spare) build(ctx context.Context, m *making) error {
 	}
 	s.r.at("spare files")
 	m.cacheUntracked(ctx, s.rec.Directory, s.rec.Admin)
+	if s.ahead(m, o) {
+		ok, err := s.setUp(ctx, m, o)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return errSetup
+		}
+		s.r.at("spare set up")
+	}
 	return s.settle(ctx, m)
 }
 
@@ -142,13 +156,18 @@ func (s *spare) files() int {
 }
 
 // advance is move for a spare that is to stay one.
-func (s *spare) advance(ctx context.Context, m *making, to string) (bool, error) {
+func (s *spare) advance(ctx context.Context, m *making, to string, o SetupOptions) (bool, error) {
 	ok, err := s.move(ctx, m, to)
 	if err != nil || !ok {
 		return ok, err
 	}
 	for _, name := range []string{"HEAD", "ORIG_HEAD"} {
 		if err := replaceLike(filepath.Join(s.rec.Admin, name), []byte(to+"\n")); err != nil && !isAbsent(err) {
+			return false, err
+		}
+	}
+	if s.rec.Setup != nil {
+		if ok, err := s.setUp(ctx, m, o); err != nil || !ok || !s.ahead(m, o) {
 			return false, err
 		}
 	}

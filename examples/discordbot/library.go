@@ -49,11 +49,16 @@ func assemble(ctx context.Context, o options, log *slog.Logger) (_ *library, err
 		return nil, err
 	}
 	l.closers = append(l.closers, l.store)
-	pool := gitops.NewPool(repository, gitops.PoolOptions{Logger: log})
+	setup := gitops.SetupOptions{Copy: true, Install: true}
+	spares := gitops.PoolOptions{Logger: log}
+	if o.Setup {
+		spares.Setup = setup
+	}
+	pool := gitops.NewPool(repository, spares)
 	if l.repo = repository; o.Pool {
 		l.pool = pool
 	}
-	git := gitops.NewProvider(repository, gitops.ProviderOptions{Pool: pool, Setup: gitops.SetupOptions{Copy: true, Install: true}})
+	git := gitops.NewProvider(repository, gitops.ProviderOptions{Pool: pool, Setup: setup})
 	merging := gitops.NewMerger(repository, gitops.MergeOptions{})
 	cfg := workspace.Config{
 		Store: l.store, Repository: repository, Locker: locks, Provider: git, Logger: log,
