@@ -14,11 +14,12 @@ import (
 func TestNothingGrows(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, nil)
-	s.project(s.channel, s.dir, true)
+	plain := t.TempDir()
+	s.project(s.channel, plain, true)
 	const many = mostRights + 50
 	for i := range many {
 		thread := s.AddThread(s.channel, discord.ChannelTypeGuildPublicThread, fmt.Sprintf("t%d", i), s.BotID())
-		s.bot.workIn(s.limit, thread, s.root)
+		s.bot.workIn(s.limit, thread, plain)
 		if _, err := s.Say(s.ada, thread, "hello"); err != nil {
 			t.Fatal(err)
 		}
@@ -31,6 +32,9 @@ func TestNothingGrows(t *testing.T) {
 	b := s.bot
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if len(b.rights) == 0 {
+		t.Error("nobody was asked about")
+	}
 	if len(b.lanes) > 0 || len(b.pressed) > 0 || len(b.lists) > 0 || len(b.stands) > 0 || len(b.rights) > mostRights {
 		t.Errorf("%d lanes, %d presses, %d lists, %d states, %d rights", len(b.lanes), len(b.pressed), len(b.lists), len(b.stands), len(b.rights))
 	}
