@@ -34,10 +34,12 @@ export const ThreadTree = async ({ experimental_workspace }) => {
     async create(info) {
       const extra = given(info)
       const path = await realpath(extra.path)
-      const [top, own, common] = await git(path, "--show-toplevel", "--git-dir", "--git-common-dir")
+      const [[top, own, common], [project]] = await Promise.all([
+        git(path, "--show-toplevel", "--git-dir", "--git-common-dir"),
+        git(extra.repo, "--git-common-dir"),
+      ])
       if ((await realpath(top)) !== path) throw new Error(`${extra.path} is not the top of a worktree`)
       if ((await realpath(own)) === (await realpath(common))) throw new Error(`${extra.path} is the main checkout`)
-      const [project] = await git(extra.repo, "--git-common-dir")
       if ((await realpath(project)) !== (await realpath(common))) throw new Error(`${extra.path} belongs to another repository than ${extra.repo}`)
     },
     async remove() {},
