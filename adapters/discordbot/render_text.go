@@ -220,6 +220,7 @@ func renderDeleted(d workspace.Deleted, now time.Time) string {
 			t.add("⚠️ Would be missing once the folder is gone: " + lower(prose(missing, 200, nil)))
 		}
 	}
+	addWarnings(t, d.Removed.Warnings, nil)
 	for i, left := range d.Removed.Left {
 		if i == 5 {
 			t.add("-# … and " + counted(len(d.Removed.Left)-5, "more thing") + " left in place")

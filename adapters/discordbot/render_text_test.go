@@ -147,7 +147,10 @@ func texts() map[string][]string {
 				Trashed: &workspace.Trashed{ID: "00ff", RestorableUntil: testNow.Add(30 * 24 * time.Hour)},
 			}, testNow),
 			renderDeleted(workspace.Deleted{
-				Workspace: w, Removed: workspace.Removed{Left: []string{"the branch " + w.Branch + ": it has moved since"}},
+				Workspace: w, Removed: workspace.Removed{
+					Left:     []string{"the branch " + w.Branch + " has just moved to 1234567 and was left there"},
+					Warnings: []string{"the agent was at work in it: its turn was stopped"},
+				},
 				Trashed: &workspace.Trashed{RestorableUntil: testNow.Add(5 * time.Hour), Kept: workspace.Kept{Missing: []string{"vendor/lib: a repository of its own"}}},
 			}, testNow),
 			renderDeleted(workspace.Deleted{Workspace: w, Unbound: true}, testNow),
