@@ -7,6 +7,8 @@ func subjects() []subject {
 	none := func(*lab) int { return 0 }
 	old := func(l *lab) int { return l.worktrees }
 	return []subject{
+		{[]row{{"create, warm, 20,000 files, base at the tip", "`git worktree add`", 0.08}}, warmCreates(0)},
+		{[]row{{"create, warm, 20,000 files, base 50 commits away", "`git worktree add`", 0.2}}, warmCreates(50)},
 		{[]row{{"create, cold, 20,000 files", "`git worktree add`", 1.05}}, coldCreates(many, none)},
 		{[]row{{"create, cold, 20 files, 200 worktrees there already", "`git worktree add`", 1.2}}, coldCreates(few, old)},
 		{[]row{{"32 creates at once, cold, 20 files", "`git worktree add`, one at a time", 0.8}}, createsAtOnce},
