@@ -28,6 +28,7 @@ type fakeServer struct {
 
 	mu     sync.Mutex
 	rows   []Workspace
+	made   []string // the directories of worktrees whose git has ended
 	held   []string
 	events []chan string
 	// busy are the sessions at work, stubborn whether they go on when stopped.
@@ -157,9 +158,19 @@ func (f *fakeServer) create(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		f.git(place, "worktree", "add", "-q", "--detach", row.Directory)
+		f.mu.Lock()
+		f.made = append(f.made, row.Directory)
+		f.mu.Unlock()
 		f.tell("worktree.ready", row.Directory)
 	}
 	f.answer(w, row)
+}
+
+// hasMade returns the worktrees that were made to the end.
+func (f *fakeServer) hasMade() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.made)
 }
 
 // tell tells all who listen.

@@ -259,17 +259,20 @@ func (p *Provider) clearThere(ctx context.Context, project workspace.Project, w 
 	}
 	for {
 		client, err := p.cfg.Connection.Client(ctx)
-		if err != nil {
-			return nil, err
+		var s settled
+		if err == nil {
+			s, err = p.settleLate(ctx, client, project, l)
 		}
-		if s, err := p.settleLate(ctx, client, project, l); err != nil || s.done {
+		switch {
+		case ctx.Err() != nil && !s.done:
+			return []string{fmt.Sprintf(
+				"OpenCode may still make the worktree that it was asked for (%s): it is cleared when the project is reconciled, or by the next create", l.ID)}, nil
+		case err != nil || s.done:
 			return s.left, err
 		}
 		select {
 		case <-time.After(settleEvery):
 		case <-ctx.Done():
-			return []string{fmt.Sprintf(
-				"OpenCode may still make the worktree that it was asked for (%s): it is cleared when the project is reconciled, or by the next create", l.ID)}, nil
 		}
 	}
 }

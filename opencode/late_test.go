@@ -34,14 +34,11 @@ func newSlow(t *testing.T) *slow {
 }
 
 // finish has the server make what it was asked for, and waits for that.
-func (s *slow) finish(p *place) (directory string) {
-	p.t.Helper()
+func (s *slow) finish() (directory string) {
 	close(s.goOn)
 	for {
-		for _, row := range s.listed() {
-			if _, err := os.Stat(filepath.Join(p.dir, ".git", "worktrees", filepath.Base(row.Directory), "index")); err == nil {
-				return row.Directory
-			}
+		if made := s.hasMade(); len(made) > 0 {
+			return made[0]
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
@@ -114,7 +111,7 @@ func TestWorktreeThatIsMadeLate(t *testing.T) {
 				if auto {
 					before = p.state()
 				}
-				directory := s.finish(p)
+				directory := s.finish()
 				clear(p, directory)
 				if !absent(directory) {
 					t.Errorf("%s is still there", directory)
@@ -137,7 +134,7 @@ func TestLateWorktreeWithWorkInIt(t *testing.T) {
 	s := newSlow(t)
 	p := fakePlace(t, s.fakeServer, func(cfg *ProviderConfig) { cfg.Auto, cfg.Timeout = true, 2*time.Second })
 	p.create("1", workspace.CreateOptions{Name: "one"})
-	directory := s.finish(p)
+	directory := s.finish()
 	note := filepath.Join(directory, "note")
 	p.write(note, "somebody's\n")
 	if lines := p.recovered(); !hasLine(lines, directory, "left", "isn't committed") {
