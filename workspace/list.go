@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"os"
 	"slices"
 	"strings"
@@ -29,7 +30,33 @@ func (m *Manager) List(ctx context.Context, o ListOptions) ([]Row, error) {
 	return rows, within("list", "", err)
 }
 
+// Rows is List that yields each row as soon as it and those before it are
+// known, in the same order. The error comes last, with an empty row; what was
+// yielded before it stands. A caller that has seen enough ends it.
+func (m *Manager) Rows(ctx context.Context, o ListOptions) iter.Seq2[Row, error] {
+	return func(yield func(Row, error) bool) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		ended := false
+		_, _, err := m.stream(ctx, o, func(row Row) {
+			if !ended && !yield(row, nil) {
+				ended = true
+				cancel()
+			}
+		})
+		if err != nil && !ended {
+			yield(Row{}, within("list", "", err))
+		}
+	}
+}
+
 func (m *Manager) list(ctx context.Context, o ListOptions) ([]Row, Project, error) {
+	return m.stream(ctx, o, func(Row) {})
+}
+
+// stream lists, and calls each with the rows in their order while the last are
+// yet to be found out.
+func (m *Manager) stream(ctx context.Context, o ListOptions, each func(Row)) ([]Row, Project, error) {
 	project, err := m.cfg.Repository.Open(ctx, o.Project)
 	if err != nil {
 		return nil, Project{}, err
@@ -51,14 +78,20 @@ func (m *Manager) list(ctx context.Context, o ListOptions) ([]Row, Project, erro
 			return nil, project, err
 		}
 	}
+	next := 0
+	// upTo tells the rows before one that isn't known yet.
+	upTo := func(end int) {
+		for ; next < end; next++ {
+			judge(&rows[next], !o.WithoutState)
+			each(rows[next])
+		}
+	}
 	if !o.WithoutState {
-		if err := m.states(ctx, project, rows); err != nil {
+		if err := m.states(ctx, project, rows, upTo); err != nil {
 			return nil, project, err
 		}
 	}
-	for i := range rows {
-		judge(&rows[i], !o.WithoutState)
-	}
+	upTo(len(rows))
 	return rows, project, nil
 }
 
@@ -148,8 +181,9 @@ func (m *Manager) liveness(ctx context.Context, row *Row) error {
 	return nil
 }
 
-// states asks git for the state of each row's working copy.
-func (m *Manager) states(ctx context.Context, project Project, rows []Row) error {
+// states asks git for the state of each row's working copy. It calls upTo with
+// the index of the first row that isn't known yet, as that rises.
+func (m *Manager) states(ctx context.Context, project Project, rows []Row, upTo func(end int)) error {
 	var queries []StateQuery
 	var of []int
 	for i, row := range rows {
@@ -168,7 +202,23 @@ func (m *Manager) states(ctx context.Context, project Project, rows []Row) error
 		}
 		queries, of = append(queries, q), append(of, i)
 	}
-	return m.cfg.Repository.States(ctx, project, queries, func(i int, s State) { rows[of[i]].State = s })
+	if len(queries) == 0 {
+		return nil
+	}
+	upTo(of[0])
+	known, first := make([]bool, len(queries)), 0
+	return m.cfg.Repository.States(ctx, project, queries, func(i int, s State) {
+		rows[of[i]].State = s
+		known[i] = true
+		for first < len(known) && known[first] {
+			first++
+		}
+		if first < len(of) {
+			upTo(of[first])
+		} else {
+			upTo(len(rows))
+		}
+	})
 }
 
 // judge says whether a delete of the row would be accepted, and why not.
