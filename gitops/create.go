@@ -37,6 +37,7 @@ type making struct {
 func (p *Provider) Create(ctx context.Context, req workspace.CreateRequest) (workspace.Created, error) {
 	defer p.r.busy()()
 	m := &making{p: p, r: p.r, req: req}
+	defer m.wake()
 	plan, err := m.make(ctx)
 	if err != nil {
 		return workspace.Created{}, withOp("create", err)

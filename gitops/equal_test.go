@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -77,6 +78,25 @@ var scenarios = map[string]func(l *lab){
 		l.run(l.dir, "add", "run")
 		l.run(l.dir, "commit", "-q", "-m", "more")
 	},
+	"partial clone": func(l *lab) {
+		l.run(l.dir, "config", "uploadpack.allowFilter", "true")
+		l.run(l.dir, "config", "uploadpack.allowAnySHA1InWant", "true")
+		clone := filepath.Join(l.root, "partial")
+		l.run(l.root, "clone", "-q", "--filter=blob:none", "--no-checkout", "file://"+l.dir, clone)
+		l.dir = clone
+	},
+	"process filter": func(l *lab) {
+		if _, err := exec.LookPath("python3"); err != nil {
+			l.t.Skip("the filter needs python3")
+		}
+		path := filepath.Join(l.root, "filter.py")
+		l.script(path, processFilter)
+		l.run(l.dir, "config", "filter.up.process", path)
+		l.run(l.dir, "config", "filter.up.required", "true")
+		l.commit(l.dir, ".gitattributes", "*.up filter=up\n")
+		l.commit(l.dir, "loud.up", "shout\n")
+		l.commit(l.dir, "in/more.up", "and more\n")
+	},
 	"bare": func(l *lab) {
 		bare := filepath.Join(l.root, "bare.git")
 		l.run(l.root, "clone", "-q", "--bare", l.dir, bare)
@@ -102,6 +122,32 @@ var scenarios = map[string]func(l *lab){
 		l.script(filepath.Join(l.dir, ".git", "hooks", "reference-transaction"), "#!/bin/sh\necho \"$1\" >> "+filepath.Join(l.root, "transactions")+"\ncat >> "+filepath.Join(l.root, "transactions")+"\n")
 	},
 }
+
+// processFilter is a filter of the kind that stays and is asked for each file.
+const processFilter = `#!/usr/bin/env python3
+import sys
+i, o = sys.stdin.buffer, sys.stdout.buffer
+def read():
+    n = int(i.read(4) or b"0000", 16)
+    return i.read(n - 4) if n else None
+def lines():
+    return list(iter(read, None))
+def say(*packets):
+    for p in packets:
+        o.write(b"%04x" % (len(p) + 4) + p)
+    o.write(b"0000")
+lines(); say(b"git-filter-server\n", b"version=2\n"); o.flush()
+lines(); say(b"capability=clean\n", b"capability=smudge\n"); o.flush()
+while True:
+    head = lines()
+    if not head:
+        break
+    data = b"".join(lines())
+    say(b"status=success\n")
+    say(data.upper() if b"command=smudge\n" in head else data.lower())
+    o.write(b"0000")
+    o.flush()
+`
 
 // addSubmodule adds a submodule sm, initialised in the main checkout.
 func (l *lab) addSubmodule() {

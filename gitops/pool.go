@@ -241,6 +241,10 @@ func (x *Pool) Run(ctx context.Context) {
 				return
 			}
 			filled, err := x.Fill(ctx, p)
+			if _, gone := os.Lstat(p.ID); isAbsent(gone) {
+				x.drop(p)
+				continue
+			}
 			if err != nil && ctx.Err() == nil {
 				x.o.Logger.Warn("spare worktrees could not be kept", "project", p.Directory, "error", err)
 			}
@@ -249,6 +253,13 @@ func (x *Pool) Run(ctx context.Context) {
 			}
 		}
 	}
+}
+
+// drop ends the keeping of a project.
+func (x *Pool) drop(p workspace.Project) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	delete(x.projects, p.ID)
 }
 
 func (x *Pool) kept() []workspace.Project {

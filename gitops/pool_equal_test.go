@@ -144,6 +144,9 @@ func (l *lab) moveBase() {
 		dir = filepath.Join(l.root, "mover")
 		l.run(l.root, "-c", "protocol.file.allow=always", "clone", "-q", l.dir, dir)
 	}
+	if !exists(filepath.Join(dir, "in", "a")) {
+		l.run(dir, "reset", "-q", "--hard")
+	}
 	l.write(filepath.Join(dir, "in", "a"), "changed\n")
 	l.write(filepath.Join(dir, "in", "new", "file"), "new\n")
 	l.write(filepath.Join(dir, "late"), "late\n")

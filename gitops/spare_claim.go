@@ -94,7 +94,6 @@ func (m *making) giveBack(s *spare) {
 		_ = s.write(spareGoing)
 	}
 	s.release()
-	m.wake()
 }
 
 // wake has the pool look after the project.
@@ -113,7 +112,6 @@ func (m *making) claimSpare(ctx context.Context, lock *repoLock, made choice) (a
 	if s == nil {
 		return "", false
 	}
-	defer m.wake()
 	defer s.release()
 	if !m.fits(ctx, s, made) {
 		_ = s.write(spareGoing)
