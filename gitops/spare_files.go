@@ -199,13 +199,15 @@ func (t tree) unchanged(list []noted) (bool, error) {
 	var group sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), len(list)/chunk+1) {
 		group.Go(func() {
+			at := lookedIn{root: root}
+			defer at.close()
 			for !differs.Load() {
 				from := int(next.Add(chunk)) - chunk
 				if from >= len(list) {
 					return
 				}
 				for i := range list[from:min(from+chunk, len(list))] {
-					if !list[from+i].is(root) {
+					if !at.has(&list[from+i]) {
 						differs.Store(true)
 						return
 					}
@@ -217,14 +219,51 @@ func (t tree) unchanged(list []noted) (bool, error) {
 	return !differs.Load(), nil
 }
 
-func (n *noted) is(root int) bool {
+// lookedIn is the folder whose files are looked at: what lies in one follows one
+// another in the notes, and is found faster from there than from the root.
+type lookedIn struct {
+	root int
+	name []byte
+	fd   int
+	open bool
+}
+
+// has reports whether a file is as it was noted.
+func (f *lookedIn) has(n *noted) bool {
+	name := n.name[:len(n.name)-1]
+	i := bytes.LastIndexByte(name, '/')
+	at := f.root
+	if i >= 0 {
+		if !f.enter(name[:i]) {
+			return false
+		}
+		at = f.fd
+	}
 	var st unix.Stat_t
-	if lstatAt(root, n.name, &st) != nil {
+	if unix.Fstatat(at, string(name[i+1:]), &st, unix.AT_SYMLINK_NOFOLLOW) != nil {
 		return false
 	}
 	return uint32(st.Mode) == n.mode && st.Ino == n.inode && st.Size == n.size && st.Ctim.Nano() == n.changed //nolint:unconvert // types differ between systems
 }
 
-func lstatAt(root int, name []byte, st *unix.Stat_t) error {
-	return unix.Fstatat(root, string(name[:len(name)-1]), st, unix.AT_SYMLINK_NOFOLLOW)
+// enter opens a folder, unless it is open. That no link leads there was noted
+// of each folder above.
+func (f *lookedIn) enter(name []byte) bool {
+	if f.open && bytes.Equal(f.name, name) {
+		return true
+	}
+	f.close()
+	fd, err := unix.Openat(f.root, string(name), unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return false
+	}
+	f.fd, f.name, f.open = fd, name, true
+	return true
+}
+
+func (f *lookedIn) close() {
+	if f.open {
+		_ = unix.Close(f.fd)
+		f.open = false
+	}
 }

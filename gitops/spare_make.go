@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/threadtree/threadtree/workspace"
 )
@@ -96,6 +97,9 @@ func (s *spare) addEntry(ctx context.Context, m *making) error {
 // first status of its thread is as fast as any, notes the files and makes it
 // ready.
 func (s *spare) settle(ctx context.Context, m *making) error {
+	if isLarge(s.rec.Admin) {
+		nextSecond()
+	}
 	var err error
 	if s.rec.Status, err = s.r.statusOf(ctx, s.command(m), true); err != nil {
 		return err
@@ -108,6 +112,11 @@ func (s *spare) settle(ctx context.Context, m *making) error {
 	s.rec.Index = hintOf(s.rec.Admin)
 	return s.write(spareReady)
 }
+
+// nextSecond waits for the next second of the clock: git takes a file that was
+// written in the second in which its index was for one that may have changed
+// since, and reads it again.
+func nextSecond() { time.Sleep(time.Second + settledFor - time.Duration(time.Now().Nanosecond())) }
 
 // whole reports whether a ready spare is where and as it was noted.
 func (s *spare) whole() bool {
