@@ -152,11 +152,11 @@ func untouched(path string, trees ...tree) (bool, error) {
 		return false, errNotes
 	}
 	for _, t := range trees {
-		var list []noted
-		if list, data, ok = readNoted(data); !ok {
+		var parts [][]byte
+		if parts, data, ok = splitNoted(data); !ok {
 			return false, errNotes
 		}
-		same, err := t.unchanged(list)
+		same, err := t.unchanged(parts)
 		if err != nil || !same {
 			return false, err
 		}
@@ -164,50 +164,58 @@ func untouched(path string, trees ...tree) (bool, error) {
 	return true, nil
 }
 
-// readNoted reads the notes of one tree and returns what follows them.
-func readNoted(data []byte) (list []noted, rest []byte, ok bool) {
-	list = make([]noted, 0, len(data)/(notedFixed+16))
-	for len(data) >= notedFixed {
-		length := int(binary.LittleEndian.Uint16(data[28:]))
-		n := noted{
-			mode: binary.LittleEndian.Uint32(data), inode: binary.LittleEndian.Uint64(data[4:]),
-			size: int64(binary.LittleEndian.Uint64(data[12:])), changed: int64(binary.LittleEndian.Uint64(data[20:])),
+// notedTogether is how many notes one processor looks at, at a time.
+const notedTogether = 256
+
+// splitNoted splits the notes of one tree into parts and returns what follows
+// them.
+func splitNoted(data []byte) (parts [][]byte, rest []byte, ok bool) {
+	from, at := 0, 0
+	for n := 0; len(data)-at >= notedFixed; n++ {
+		length := int(binary.LittleEndian.Uint16(data[at+notedFixed-2:]))
+		if length == 0 || n == notedTogether {
+			if at > from {
+				parts = append(parts, data[from:at])
+			}
+			if from, n = at, 0; length == 0 {
+				return parts, data[at+notedFixed:], len(parts) > 0
+			}
 		}
-		data = data[notedFixed:]
-		if length == 0 {
-			return list, data, len(list) > 0
-		}
-		if length > len(data) || data[length-1] != 0 {
+		if at += notedFixed + length; at > len(data) || data[at-1] != 0 {
 			return nil, nil, false
 		}
-		n.name, data = data[:length], data[length:]
-		list = append(list, n)
 	}
 	return nil, nil, false
 }
 
+// firstNoted reads the first of the notes in a part, and returns the others.
+func firstNoted(part []byte) (n noted, rest []byte) {
+	end := notedFixed + int(binary.LittleEndian.Uint16(part[notedFixed-2:]))
+	return noted{
+		name: part[notedFixed:end],
+		mode: binary.LittleEndian.Uint32(part), inode: binary.LittleEndian.Uint64(part[4:]),
+		size: int64(binary.LittleEndian.Uint64(part[12:])), changed: int64(binary.LittleEndian.Uint64(part[20:])),
+	}, part[end:]
+}
+
 // unchanged compares, on as many processors as there are.
-func (t tree) unchanged(list []noted) (bool, error) {
+func (t tree) unchanged(parts [][]byte) (bool, error) {
 	root, err := unix.Open(t.root, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0)
 	if err != nil {
 		return false, nil // gone, or something else
 	}
 	defer unix.Close(root) //nolint:errcheck // only read
-	const chunk = 256
 	var next atomic.Int64
 	var differs atomic.Bool
 	var group sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), len(list)/chunk+1) {
+	for range min(runtime.GOMAXPROCS(0), len(parts)) {
 		group.Go(func() {
 			at := lookedIn{root: root}
 			defer at.close()
-			for !differs.Load() {
-				from := int(next.Add(chunk)) - chunk
-				if from >= len(list) {
-					return
-				}
-				for i := range list[from:min(from+chunk, len(list))] {
-					if !at.has(&list[from+i]) {
+			for i := next.Add(1) - 1; i < int64(len(parts)) && !differs.Load(); i = next.Add(1) - 1 {
+				for part := parts[i]; len(part) > 0; {
+					var n noted
+					if n, part = firstNoted(part); !at.has(&n) {
 						differs.Store(true)
 						return
 					}
@@ -230,20 +238,28 @@ type lookedIn struct {
 
 // has reports whether a file is as it was noted.
 func (f *lookedIn) has(n *noted) bool {
-	name := n.name[:len(n.name)-1]
-	i := bytes.LastIndexByte(name, '/')
+	i := bytes.LastIndexByte(n.name, '/')
 	at := f.root
 	if i >= 0 {
-		if !f.enter(name[:i]) {
+		if !f.enter(n.name[:i]) {
 			return false
 		}
 		at = f.fd
 	}
-	var st unix.Stat_t
-	if unix.Fstatat(at, string(name[i+1:]), &st, unix.AT_SYMLINK_NOFOLLOW) != nil {
+	var now noted
+	if statAt(at, n.name[i+1:], &now) != nil {
 		return false
 	}
-	return uint32(st.Mode) == n.mode && st.Ino == n.inode && st.Size == n.size && st.Ctim.Nano() == n.changed //nolint:unconvert // types differ between systems
+	return now.mode == n.mode && now.inode == n.inode && now.size == n.size && now.changed == n.changed
+}
+
+func plainStatAt(folder int, name []byte, into *noted) error {
+	var st unix.Stat_t
+	if err := unix.Fstatat(folder, string(name[:len(name)-1]), &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+		return err
+	}
+	*into = notedOf("", &st)
+	return nil
 }
 
 // enter opens a folder, unless it is open. That no link leads there was noted
