@@ -36,6 +36,14 @@ func (v *previewing) preview(ctx context.Context) error {
 	if err := v.lookAtWorkspace(ctx); err != nil {
 		return err
 	}
+	// It takes a while to start, in which the rest is looked at.
+	reading, cancel := context.WithCancel(ctx)
+	defer cancel()
+	objects, err := v.r.openObjects(reading, v.composeInput())
+	if err != nil {
+		return composeFailure(err)
+	}
+	defer objects.close()
 	if stop := v.lookAtOperation(ctx); stop != nil {
 		return v.stopped(ctx, stop)
 	}
@@ -58,8 +66,8 @@ func (v *previewing) preview(ctx context.Context) error {
 		return nil
 	})
 	in := v.composeInput()
-	in.preview, in.alone = true, v.req.CommitsAlone
-	err := v.r.rehearse(ctx, in, func(done composed, command func(...string) (command, error)) error {
+	in.preview, in.alone, in.objects = true, v.req.CommitsAlone, objects
+	err = v.r.rehearse(ctx, in, func(done composed, command func(...string) (command, error)) error {
 		return v.take(ctx, done, command)
 	})
 	_ = group.Wait()

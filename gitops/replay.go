@@ -44,6 +44,9 @@ type composeInput struct {
 	// common with the target too: for comparison.
 	byGit   bool
 	inherit []*os.File
+	// objects, if set, reads the repository's objects, and is closed by who
+	// set it.
+	objects *objectReader
 }
 
 // composed is what the commits became. Nothing points at it yet.
@@ -179,14 +182,22 @@ func (r *Repository) withComposer(ctx context.Context, in composeInput, rehearsa
 	q := newQuarantine(in)
 	defer q.remove()
 	c := &composer{r: r, in: in, rehearsal: rehearsal, quarantine: q, merged: make(map[contended]treeEntry)}
-	var err error
-	if c.objects, err = openObjects(ctx, r.git, q.plain("cat-file", "--batch")); err != nil {
-		return err
+	if c.objects = in.objects; c.objects == nil {
+		var err error
+		if c.objects, err = r.openObjects(ctx, in); err != nil {
+			return err
+		}
+		defer c.objects.close()
 	}
-	defer c.objects.close()
 	c.trees = newTreeStore(c.objects, q)
 	c.attributes = newAttributeTree(c)
 	return do(ctx, c)
+}
+
+// openObjects starts to read the objects of a composition. It ends with ctx, or
+// when it is closed.
+func (r *Repository) openObjects(ctx context.Context, in composeInput) (*objectReader, error) {
+	return openObjects(ctx, r.git, newQuarantine(in).plain("cat-file", "--batch"))
 }
 
 // run composes by the strategy.
