@@ -61,7 +61,7 @@ func (l *AttemptLocks) Lock(_ context.Context, attemptID string) (workspace.Lock
 	work, err := openLocked(path, os.O_CREATE|os.O_EXCL)
 	if err != nil {
 		_ = os.Remove(ownerPath(path))
-		_ = owner.Close()
+		closeUnlocked(owner)
 		return nil, lockFailure(err)
 	}
 	return &attemptLock{path: path, owner: owner, work: work}, nil
@@ -84,7 +84,7 @@ func (l *AttemptLocks) sweep() {
 		}
 		if f, err := openLocked(path, 0); err == nil {
 			_ = os.Remove(path)
-			_ = f.Close()
+			closeUnlocked(f)
 		}
 	}
 }
@@ -142,7 +142,7 @@ func (l *AttemptLocks) Seize(_ context.Context, attempt workspace.Attempt) (work
 	// maker takes it first and gives it up last.
 	owner, err := openLocked(ownerPath(attempt.Lock), os.O_CREATE)
 	if err != nil {
-		_ = work.Close()
+		closeUnlocked(work)
 		if errors.Is(err, errLockBusy) {
 			return nil, workspace.Alive, nil
 		}
@@ -158,7 +158,7 @@ func lockHeld(path string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	defer f.Close()
+	defer closeUnlocked(f)
 	switch err := flock(f, lockShared); {
 	case errors.Is(err, errLockBusy):
 		return true, nil

@@ -38,6 +38,14 @@ func flock(f *os.File, how int) error {
 // funlock gives the lock up for every process that shares the open file.
 func funlock(f *os.File) error { return unix.Flock(int(f.Fd()), unix.LOCK_UN) }
 
+// closeUnlocked ends a short hold. Closing alone would not: a child that is just
+// being started for something else has the open file, too, until it runs its
+// program.
+func closeUnlocked(f *os.File) {
+	_ = funlock(f)
+	_ = f.Close()
+}
+
 // openLocked opens a file for writing and takes its exclusive lock.
 func openLocked(path string, flag int) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|flag, 0o644)

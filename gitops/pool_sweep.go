@@ -57,7 +57,7 @@ func forgetLocks(dir string) error {
 		if rec, err := readSpare(filepath.Join(dir, id+".json")); err == nil && rec.ID != id {
 			_ = removeIfThere(path)
 		}
-		_ = lock.Close()
+		closeUnlocked(lock)
 	}
 	return nil
 }

@@ -88,7 +88,6 @@ func (l *repoLock) inherit() []*os.File { return []*os.File{l.file} }
 
 // release gives the lock up. Children of ours have ended by then.
 func (l *repoLock) release() {
-	_ = funlock(l.file)
-	_ = l.file.Close()
+	closeUnlocked(l.file)
 	<-l.queue
 }

@@ -96,8 +96,7 @@ func (s *spare) inherit() []*os.File { return []*os.File{s.lock} }
 
 // release gives the lock up and leaves the spare as it is.
 func (s *spare) release() {
-	_ = funlock(s.lock)
-	_ = s.lock.Close()
+	closeUnlocked(s.lock)
 }
 
 // forget drops the record, and with it the spare.
