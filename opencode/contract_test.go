@@ -35,7 +35,20 @@ func TestProviderContractThere(t *testing.T) {
 // and reports how many times as long the second takes.
 func BenchmarkCreate(b *testing.B) {
 	s := common(b)
+	for _, files := range []int{0, 10_000} {
+		b.Run(strconv.Itoa(files)+" files", func(b *testing.B) { benchCreate(b, s, files) })
+	}
+}
+
+func benchCreate(b *testing.B, s *Server, files int) {
+	b.Helper()
 	p := newPlace(b, s, nil)
+	for i := range files {
+		p.write(strconv.Itoa(i), "some content\n")
+	}
+	if files > 0 {
+		p.commit("last", "some content\n")
+	}
 	git := gitops.NewProvider(p.repo, gitops.ProviderOptions{})
 	through, err := workspace.NewManager(workspace.Config{
 		Store: p.store, Repository: p.repo, Provider: git, Removers: []workspace.Provider{p.provider}, Locker: p.locks,
