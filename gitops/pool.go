@@ -95,7 +95,7 @@ func (x *Pool) Fill(ctx context.Context, p workspace.Project) (Filled, error) {
 	if err != nil {
 		return f.done, failure("fill", "the spares could not be looked after", "try again", err)
 	}
-	defer func() { _ = funlock(lock); _ = lock.Close() }()
+	defer closeUnlocked(lock)
 	err = f.fill(ctx)
 	return f.done, withOp("fill", err)
 }

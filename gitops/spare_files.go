@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -100,7 +101,7 @@ func (n *noting) note(name string) error {
 		return err
 	}
 	for _, below := range names {
-		if name == "." && contains(n.without, below) {
+		if name == "." && slices.Contains(n.without, below) {
 			continue
 		}
 		if err := n.note(filepath.Join(name, below)); err != nil {
@@ -108,15 +109,6 @@ func (n *noting) note(name string) error {
 		}
 	}
 	return nil
-}
-
-func contains(names []string, name string) bool {
-	for _, n := range names {
-		if n == name {
-			return true
-		}
-	}
-	return false
 }
 
 func notedOf(name string, st *unix.Stat_t) noted {

@@ -240,6 +240,5 @@ func (l *trashLock) inherit() []*os.File { return []*os.File{l.file} }
 
 func (l *trashLock) release() {
 	_ = os.Remove(l.file.Name())
-	_ = funlock(l.file)
-	_ = l.file.Close()
+	closeUnlocked(l.file)
 }
