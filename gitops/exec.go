@@ -181,6 +181,30 @@ func (g *git) stream(ctx context.Context, c command, stdout io.Writer) error {
 	return nil
 }
 
+// converse starts a git command that is written to and read from, and that ends
+// with ctx, or soon after in is closed. ended gives what it ended with.
+func (g *git) converse(ctx context.Context, c command) (in, out *os.File, ended <-chan error, err error) {
+	// Pipes of the system's own, which the process gets as they are: nothing
+	// in between has to copy.
+	stdin, in, err := os.Pipe()
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	out, stdout, err := os.Pipe()
+	if err != nil {
+		_, _ = stdin.Close(), in.Close()
+		return nil, nil, nil, err
+	}
+	c.stdin = stdin
+	end := make(chan error, 1)
+	go func() {
+		err := g.stream(ctx, c, stdout)
+		_, _ = stdin.Close(), stdout.Close()
+		end <- err
+	}()
+	return in, out, end, nil
+}
+
 // line runs a git command and returns its output without the final newline.
 func (g *git) line(ctx context.Context, c command) (string, error) {
 	out, err := g.run(ctx, c)
@@ -275,6 +299,7 @@ func execute(ctx context.Context, p process) (code int, stderr string, err error
 	if p.idle {
 		lowerPriority(cmd.Process.Pid)
 	}
+	awaitExit(cmd.Process.Pid)
 	err = cmd.Wait()
 	// Whoever of the group is left, a child in the background for one, ends
 	// with the command.

@@ -33,17 +33,17 @@ type previewing struct {
 }
 
 func (v *previewing) preview(ctx context.Context) error {
-	if err := v.lookAtWorkspace(ctx); err != nil {
-		return err
-	}
 	// It takes a while to start, in which the rest is looked at.
 	reading, cancel := context.WithCancel(ctx)
 	defer cancel()
-	objects, err := v.r.openObjects(reading, v.composeInput())
+	objects, err := v.r.openObjects(reading, composeInput{gitDir: v.req.Project.ID, inherit: v.req.Inherit})
 	if err != nil {
 		return composeFailure(err)
 	}
 	defer objects.close()
+	if err := v.lookAtWorkspace(ctx); err != nil {
+		return err
+	}
 	if stop := v.lookAtOperation(ctx); stop != nil {
 		return v.stopped(ctx, stop)
 	}

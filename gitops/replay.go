@@ -197,7 +197,7 @@ func (r *Repository) withComposer(ctx context.Context, in composeInput, rehearsa
 // openObjects starts to read the objects of a composition. It ends with ctx, or
 // when it is closed.
 func (r *Repository) openObjects(ctx context.Context, in composeInput) (*objectReader, error) {
-	return openObjects(ctx, r.git, newQuarantine(in).plain("cat-file", "--batch"))
+	return openObjects(ctx, r.git, newQuarantine(in).plain("cat-file", "--batch-command", "--buffer"))
 }
 
 // run composes by the strategy.

@@ -47,8 +47,28 @@ func (t *treeStore) changes(from, to string) ([]treeChange, error) {
 
 // changesOf is changes for several pairs of trees at once.
 func (t *treeStore) changesOf(pairs [][2]string) ([][]treeChange, error) {
-	var level []twoTrees
-	found := make([][]treeChange, len(pairs))
+	d, err := t.descend(pairs)
+	for err == nil && len(d.level) > 0 {
+		err = d.down()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return d.changes(), nil
+}
+
+// descent compares pairs of trees level by level, so that git can be asked for
+// all of one at once.
+type descent struct {
+	t     *treeStore
+	level []twoTrees
+	found [][]treeChange
+	// left are the pairs that are looked at no further.
+	left []bool
+}
+
+func (t *treeStore) descend(pairs [][2]string) (*descent, error) {
+	d := &descent{t: t, found: make([][]treeChange, len(pairs)), left: make([]bool, len(pairs))}
 	for n, pair := range pairs {
 		top := twoTrees{of: n}
 		for i, id := range pair {
@@ -57,30 +77,88 @@ func (t *treeStore) changesOf(pairs [][2]string) ([][]treeChange, error) {
 				return nil, err
 			}
 		}
-		level, found[n] = append(level, top), []treeChange{}
+		d.level, d.found[n] = append(d.level, top), []treeChange{}
 	}
-	// Level by level, so that git can be asked for all of one at once.
-	for len(level) > 0 {
-		var ids []string
-		for _, both := range level {
-			ids = append(ids, both.ids[:]...)
-		}
-		if err := t.prefetch(ids); err != nil {
-			return nil, err
-		}
-		var below []twoTrees
-		for _, both := range level {
-			var err error
-			if below, err = t.compare(both, below, &found[both.of]); err != nil {
-				return nil, err
-			}
-		}
-		level = below
+	return d, nil
+}
+
+// down compares the trees of a level, which leads to the next.
+func (d *descent) down() error {
+	var ids []string
+	for _, both := range d.level {
+		ids = append(ids, both.ids[:]...)
 	}
-	for _, changes := range found {
+	if err := d.t.prefetch(ids); err != nil {
+		return err
+	}
+	var below []twoTrees
+	for _, both := range d.level {
+		var err error
+		if below, err = d.t.compare(both, below, &d.found[both.of]); err != nil {
+			return err
+		}
+	}
+	d.level = below
+	return nil
+}
+
+// changes are those that were found for each pair.
+func (d *descent) changes() [][]treeChange {
+	for _, changes := range d.found {
 		slices.SortFunc(changes, func(a, b treeChange) int { return strings.Compare(a.path, b.path) })
 	}
-	return found, nil
+	return d.found
+}
+
+// alike groups the pairs of which the same differs so far, those before n on the
+// one side and the others on the other. Such as nothing on the other side is like
+// are looked at no further.
+func (d *descent) alike(n int) (groups [][2][]int) {
+	by := make(map[string]*[2][]int)
+	for of, differs := range d.differing() {
+		if d.left[of] {
+			continue
+		}
+		if by[differs] == nil {
+			by[differs] = new([2][]int)
+		}
+		side := 0
+		if of >= n {
+			side = 1
+		}
+		by[differs][side] = append(by[differs][side], of)
+	}
+	for _, group := range by {
+		if len(group[0]) > 0 && len(group[1]) > 0 {
+			groups = append(groups, *group)
+			continue
+		}
+		for _, of := range slices.Concat(group[0], group[1]) {
+			d.left[of] = true
+		}
+	}
+	d.level = slices.DeleteFunc(d.level, func(both twoTrees) bool { return d.left[both.of] })
+	return groups
+}
+
+// differing is for each pair what differs so far: paths, and directories that
+// are still to be looked into.
+func (d *descent) differing() []string {
+	all := make([][]string, len(d.found))
+	for of, changes := range d.found {
+		for _, change := range changes {
+			all[of] = append(all[of], change.path)
+		}
+	}
+	for _, both := range d.level {
+		all[both.of] = append(all[both.of], both.dir)
+	}
+	joined := make([]string, len(all))
+	for of, paths := range all {
+		slices.Sort(paths)
+		joined[of] = strings.Join(paths, "\x00")
+	}
+	return joined
 }
 
 // twoTrees are the trees that two commits have at a directory, whose name ends

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -15,8 +16,8 @@ import (
 // of attributes.
 const maxObject = 256 << 20
 
-// objectReader asks one "git cat-file --batch" for object after object. It is
-// for one goroutine.
+// objectReader asks one "git cat-file" for object after object. It is for one
+// goroutine.
 type objectReader struct {
 	in  *os.File
 	out *bufio.Reader
@@ -29,63 +30,66 @@ type objectReader struct {
 
 // openObjects starts the process. It ends with ctx, or with close.
 func openObjects(ctx context.Context, g *git, c command) (*objectReader, error) {
-	// Pipes of the system's own, which the process gets as they are: nothing
-	// in between has to copy.
-	stdin, in, err := os.Pipe()
+	in, raw, ended, err := g.converse(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	raw, stdout, err := os.Pipe()
-	if err != nil {
-		_, _ = stdin.Close(), in.Close()
-		return nil, err
-	}
-	c.stdin = stdin
-	ended := make(chan error, 1)
-	go func() {
-		err := g.stream(ctx, c, stdout)
-		_, _ = stdin.Close(), stdout.Close()
-		ended <- err
-	}()
 	return &objectReader{
 		in: in, raw: raw, out: bufio.NewReaderSize(raw, 64<<10), ended: ended,
 		commits: make(map[string]commitObject),
 	}, nil
 }
 
-// close ends the process and waits for it.
-func (o *objectReader) close() {
-	_, _ = o.in.Close(), o.raw.Close()
-	<-o.ended
-}
+// close ends the process, which has nothing left to do, and doesn't wait until
+// it has.
+func (o *objectReader) close() { _, _ = o.in.Close(), o.raw.Close() }
 
 // get returns an object, which must be of that type.
 func (o *objectReader) get(kind, id string) ([]byte, error) {
-	if _, err := io.WriteString(o.in, id+"\n"); err != nil {
+	if _, err := io.WriteString(o.in, asking(id)); err != nil {
 		return nil, o.broken(err)
 	}
 	return o.next(kind, id)
 }
 
+// asking is what the process is told to read objects. What it says waits until
+// all is there.
+func asking(names ...string) string {
+	return "contents " + strings.Join(names, "\ncontents ") + "\nflush\n"
+}
+
 // next reads an answer.
 func (o *objectReader) next(kind, id string) ([]byte, error) {
+	_, data, err := o.named(kind, id)
+	if err == nil && data == nil {
+		err = fmt.Errorf("the %s %s can't be read: git doesn't have it", kind, id)
+	}
+	return data, err
+}
+
+// named reads the answer to a name that git understands, and says of which
+// object it is: none where there is none of that name.
+func (o *objectReader) named(kind, name string) (id string, data []byte, err error) {
 	line, err := o.out.ReadString('\n')
 	if err != nil {
-		return nil, o.broken(err)
+		return "", nil, o.broken(err)
 	}
 	fields := strings.Fields(line)
-	if len(fields) != 3 || fields[1] != kind {
-		return nil, fmt.Errorf("the %s %s can't be read: git has it as %q", kind, id, strings.TrimSpace(line))
+	switch {
+	case len(fields) == 2 && fields[1] == "missing":
+		return "", nil, nil
+	case len(fields) != 3 || fields[1] != kind:
+		return "", nil, fmt.Errorf("the %s %s can't be read: git has it as %q", kind, name, strings.TrimSpace(line))
 	}
 	size, err := strconv.Atoi(fields[2])
 	if err != nil || size < 0 || size > maxObject {
-		return nil, fmt.Errorf("the %s %s has a size of %s", kind, id, fields[2])
+		return "", nil, fmt.Errorf("the %s %s has a size of %s", kind, name, fields[2])
 	}
-	data := make([]byte, size+1)
+	data = make([]byte, size+1)
 	if _, err := io.ReadFull(o.out, data); err != nil {
-		return nil, o.broken(err)
+		return "", nil, o.broken(err)
 	}
-	return data[:size], nil
+	return fields[0], data[:size], nil
 }
 
 // broken is the error where the process has ended before its time.
@@ -103,34 +107,70 @@ func (o *objectReader) broken(err error) error {
 
 // prefetch reads commits, without waiting for one before asking for the next.
 func (o *objectReader) prefetch(ids []string) error {
+	ids = slices.DeleteFunc(slices.Clone(ids), func(id string) bool { _, known := o.commits[id]; return known })
 	return o.all("commit", ids, func(i int, data []byte) error {
 		o.commits[ids[i]] = parseCommit(ids[i], data)
 		return nil
 	})
 }
 
+// atOnce is how many commits of a line are read at a time.
+const atOnce = shortLine / 2
+
+// knowLines reads commits that aren't known, and with each those before it, by
+// their first parents.
+func (o *objectReader) knowLines(ids []string) error {
+	var names []string
+	for _, id := range ids {
+		if _, known := o.commits[id]; known {
+			continue
+		}
+		for i := range atOnce {
+			names = append(names, fmt.Sprintf("%s~%d", id, i))
+		}
+	}
+	return o.each(names, func(i int) error {
+		id, data, err := o.named("commit", names[i])
+		switch {
+		case err == nil && data != nil:
+			o.commits[id] = parseCommit(id, data)
+		case err == nil && i%atOnce == 0:
+			err = fmt.Errorf("the commit %s can't be read: git doesn't have it", names[i])
+		}
+		return err
+	})
+}
+
 // all reads objects of one type in that order, without waiting for one before
 // asking for the next.
 func (o *objectReader) all(kind string, ids []string, each func(i int, data []byte) error) error {
-	if len(ids) == 0 {
+	var bad error
+	err := o.each(ids, func(i int) error {
+		data, err := o.next(kind, ids[i])
+		if err == nil && bad == nil {
+			bad = each(i, data)
+		}
+		return err
+	})
+	return errors.Join(err, bad)
+}
+
+// each asks for all names, and has the answers read.
+func (o *objectReader) each(names []string, read func(i int) error) error {
+	if len(names) == 0 {
 		return nil
 	}
 	asked := make(chan error, 1)
 	go func() {
-		_, err := io.WriteString(o.in, strings.Join(ids, "\n")+"\n")
+		_, err := io.WriteString(o.in, asking(names...))
 		asked <- err
 	}()
-	var bad error
-	for i, id := range ids {
-		data, err := o.next(kind, id)
-		if err != nil {
+	for i := range names {
+		if err := read(i); err != nil {
 			return err
 		}
-		if bad == nil {
-			bad = each(i, data)
-		}
 	}
-	return errors.Join(bad, <-asked)
+	return <-asked
 }
 
 // commit returns a commit.

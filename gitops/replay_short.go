@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 )
 
 // shortLine is how many commits are followed on each side to see where the two
@@ -75,7 +74,7 @@ func (c *composer) follow(ours, theirs *line) (parted string, ok bool, err error
 		if len(ids) == 0 {
 			break
 		}
-		if err := c.objects.prefetch(ids); err != nil {
+		if err := c.objects.knowLines(ids); err != nil {
 			return "", false, err
 		}
 		for _, l := range []*line{ours, theirs} {
@@ -104,34 +103,32 @@ func (c *composer) mayRepeat(mine, other []string) (bool, error) {
 			pairs = append(pairs, [2]string{c.objects.commits[ids[i+1]].tree, c.objects.commits[ids[i]].tree})
 		}
 	}
-	all, err := c.trees.changesOf(pairs)
+	d, err := c.trees.descend(pairs)
+	var groups [][2][]int
+	for err == nil {
+		// Most commits are told apart by the directories that they change.
+		if groups = d.alike(len(mine) - 1); len(d.level) == 0 {
+			break
+		}
+		err = d.down()
+	}
 	if errors.Is(err, errOddTree) {
 		return true, nil
 	}
 	if err != nil {
 		return false, err
 	}
-	byPaths := make(map[string][][]treeChange)
-	for _, changes := range all[:len(mine)-1] {
-		key := pathsOf(changes)
-		byPaths[key] = append(byPaths[key], changes)
-	}
-	for _, theirs := range all[len(mine)-1:] {
-		for _, ours := range byPaths[pathsOf(theirs)] {
-			if same, err := c.maySay(ours, theirs); err != nil || same {
-				return same, err
+	all := d.changes()
+	for _, group := range groups {
+		for _, theirs := range group[1] {
+			for _, ours := range group[0] {
+				if same, err := c.maySay(all[ours], all[theirs]); err != nil || same {
+					return same, err
+				}
 			}
 		}
 	}
 	return false, nil
-}
-
-func pathsOf(changes []treeChange) string {
-	var b strings.Builder
-	for _, change := range changes {
-		b.WriteString(change.path + "\x00")
-	}
-	return b.String()
 }
 
 // maySay reports whether two commits that change the same paths may be the same
