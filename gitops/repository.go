@@ -42,6 +42,7 @@ type Repository struct {
 	relations    relationCache
 	kept         memo[keptIn, bool]
 	seen         memo[string, seen]
+	configured   memo[string, configured]
 	// reached is told of each step that a crash may come after. Tests set it.
 	reached func(step string)
 }

@@ -13,6 +13,7 @@ import (
 // settings is what the making of a worktree has to know of git's
 // configuration, whichever file sets it.
 type settings struct {
+	// values are shared, and not to be changed.
 	values map[string][]string
 	// mainTop is the top of the main checkout, "" where there is none.
 	mainTop string
@@ -25,20 +26,11 @@ type settings struct {
 
 // settings reads the configuration as it holds for the project.
 func (r *Repository) settings(ctx context.Context, p workspace.Project) (*settings, error) {
-	s := &settings{values: make(map[string][]string)}
-	out, err := r.git.run(ctx, command{dir: workDir(p), args: []string{"config", "-z", "--list"}})
+	values, err := r.configuration(ctx, p)
 	if err != nil {
-		return nil, failure("create", "the repository's configuration can't be read; nothing was made", "see what git says in that directory", err)
+		return nil, err
 	}
-	for record := range strings.SplitSeq(string(out), "\x00") {
-		key, value, ok := strings.Cut(record, "\n")
-		switch {
-		case ok:
-			s.values[key] = append(s.values[key], value)
-		case key != "":
-			s.values[key] = append(s.values[key], "true") // a key without "="
-		}
-	}
+	s := &settings{values: values}
 	if s.mainTop, err = r.mainTop(ctx, p); err != nil {
 		return nil, err
 	}
