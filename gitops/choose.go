@@ -1,6 +1,7 @@
 package gitops
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,6 +38,12 @@ type chooser struct {
 	local string
 	// claim reserves a plan; nil looks only.
 	claim func(workspace.Plan) error
+}
+
+// start is the commit that the branch is or will be at, "" where that isn't
+// known.
+func (c *chooser) start() string {
+	return cmp.Or(c.local, c.remoteTip, c.base.commit)
 }
 
 // choose returns the first choice that is free and that the claim takes.

@@ -18,6 +18,8 @@ type making struct {
 	written bool
 	// idle has git run at low priority.
 	idle bool
+	// branch waits to make the branch, nil where none does.
+	branch *branchMaker
 	// spare is the one that is kept for this create, nil for none, and claimed
 	// where the one was that has become its worktree.
 	spare   *spare
@@ -25,8 +27,8 @@ type making struct {
 	// setup is what was done in that spare for the commit start.
 	setup *spareSetup
 	start string
-	// relocated is true where its index knows the new place already.
-	relocated bool
+	// placed is where its index says that it is.
+	placed string
 	// warnings are what went less than well so far.
 	warnings []string
 }
@@ -46,13 +48,15 @@ func (p *Provider) Create(ctx context.Context, req workspace.CreateRequest) (wor
 }
 
 func (m *making) make(ctx context.Context) (workspace.Plan, error) {
-	reserved := m.reserve()
+	reserved := m.takeChecked()
 	c, err := m.prepare(ctx)
 	if err != nil {
-		m.giveBack(<-reserved)
+		m.giveBack(<-reserved.found)
 		return workspace.Plan{}, err
 	}
-	m.bring(ctx, c, <-reserved)
+	m.branchAhead(ctx, c)
+	defer m.endBranch()
+	m.bring(ctx, c, reserved)
 	defer func() { m.giveBack(m.spare) }()
 	made, admin, err := m.claimAndAdd(ctx, c)
 	if err != nil {
@@ -106,7 +110,7 @@ func (m *making) look(ctx context.Context) (*chooser, *baseResolver, error) {
 		return nil, nil, err
 	}
 	var err error
-	if m.set = m.p.checked.take(m.req); m.set == nil {
+	if m.set == nil {
 		if m.set, err = m.r.settings(ctx, m.req.Project); err != nil {
 			return nil, nil, err
 		}

@@ -57,7 +57,9 @@
 // A spare is handed out only where nobody has touched it. When its files are
 // written, inode, mode, size and time of change of each file and directory, in
 // the worktree and in git's entry, are noted, once the clock is past the last
-// of them. At the claim each is looked at again. The time of change can't be
+// of them. For the claim each is looked at again, from the moment on in which
+// the create is looked ahead at, and once more where the create then takes more
+// than a second to find out what it needs. The time of change can't be
 // set back, and that of a directory changes with every name in it, so that
 // files that were added, ignored ones too, show as well as those that were
 // changed in place, with their time set back or by an "add" or a commit. That

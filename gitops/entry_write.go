@@ -55,14 +55,18 @@ func (m *making) writeOnce(ctx context.Context, lock *repoLock, made choice) (ad
 	return admin, err
 }
 
+// branchReason is what the log of a new branch says, before the commit.
+const branchReason = "branch: Created from "
+
 // writeBranch makes the branch, which must not be there.
 func (m *making) writeBranch(ctx context.Context, lock *repoLock, made choice) error {
+	ref := "refs/heads/" + made.plan.Branch
+	if b := m.branch; b != nil && !b.used && b.start == made.start {
+		return b.make(ref)
+	}
 	_, err := m.r.git.run(ctx, command{
 		dir: workDir(m.req.Project), write: true,
-		args: []string{
-			"update-ref", "-m", "branch: Created from " + made.start, "refs/heads/" + made.plan.Branch,
-			made.start, strings.Repeat("0", len(made.start)),
-		},
+		args:   []string{"update-ref", "-m", branchReason + made.start, ref, made.start, strings.Repeat("0", len(made.start))},
 		config: m.set.hooksOff(m.req.Setup), inherit: append(lock.inherit(), m.req.Inherit...),
 	})
 	return err

@@ -71,6 +71,10 @@ type spare struct {
 	dir  string
 	rec  spareRecord
 	lock *os.File
+	// seen is when it was last found untouched.
+	seen time.Time
+	// placed is where its index says that it is, "" for its directory.
+	placed string
 }
 
 func (r *Repository) sparesDir(p workspace.Project) string {

@@ -2,6 +2,7 @@ package gitops
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,27 +11,49 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/threadtree/threadtree/workspace"
 )
 
+// reservation is a spare that is being looked at for a create.
+type reservation struct {
+	// first gives the record of the one that is looked at first, zero for none.
+	first <-chan spareRecord
+	// found gives the spare with its lock held, nil for none.
+	found <-chan *spare
+}
+
 // reserve looks for a spare while the create finds out what it needs one for,
-// and proves that nobody has touched it. nil comes where there is none.
-func (m *making) reserve() <-chan *spare {
-	found := make(chan *spare, 1)
+// and proves that nobody has touched it.
+func (m *making) reserve() *reservation {
+	first, found := make(chan spareRecord, 1), make(chan *spare, 1)
 	if m.p == nil || m.p.o.Pool == nil {
+		first <- spareRecord{}
 		found <- nil
-		return found
+	} else {
+		go func() {
+			found <- m.r.reserveSpare(m.req.Project, m.req.Setup, first)
+			close(first)
+		}()
 	}
-	go func() { found <- m.r.reserveSpare(m.req.Project, m.req.Setup) }()
-	return found
+	return &reservation{first: first, found: found}
+}
+
+// drop gives up what was or will be found.
+func (v *reservation) drop() {
+	go func() {
+		if s := <-v.found; s != nil {
+			s.release()
+		}
+	}()
 }
 
 // reserveSpare returns an untouched spare with its lock held: that of the
 // commit which the project has checked out, if there is one.
-func (r *Repository) reserveSpare(p workspace.Project, setup bool) *spare {
+func (r *Repository) reserveSpare(p workspace.Project, setup bool, first chan<- spareRecord) *spare {
 	dir := r.sparesDir(p)
 	records, err := r.spareRecords(dir)
 	if err != nil || len(records) == 0 {
@@ -49,6 +72,10 @@ func (r *Repository) reserveSpare(p workspace.Project, setup bool) *spare {
 			if err != nil || s == nil {
 				continue
 			}
+			select {
+			case first <- s.rec:
+			default:
+			}
 			if s.whole() {
 				return s
 			}
@@ -58,31 +85,57 @@ func (r *Repository) reserveSpare(p workspace.Project, setup bool) *spare {
 	return nil
 }
 
+// wholeFor is how long a spare is taken for untouched after the look at it. To
+// reach a remote may take longer.
+const wholeFor = time.Second
+
 // bring takes the spare that was reserved to the commit that the create will
 // start from, if it can be of use.
-func (m *making) bring(ctx context.Context, c *chooser, s *spare) {
+func (m *making) bring(ctx context.Context, c *chooser, reserved *reservation) {
+	to := c.start()
+	// What the way there looks like is found out while the files are looked at.
+	way := m.wayTo(ctx, c, <-reserved.first, to)
+	s := <-reserved.found
 	if s == nil {
 		return
 	}
-	to := c.local
-	switch {
-	case to != "":
-	case c.remoteTip != "":
-		to = c.remoteTip
-	default:
-		to = c.base.commit
-	}
-	if ctx.Err() != nil || to == "" || s.rec.Settings != m.fingerprint() || !s.usable(m) || m.set.spareless(m.r.openRefs(s.rec.Common)) != "" {
+	if ctx.Err() != nil || to == "" || s.rec.Settings != m.fingerprint() || !s.usable(m) || m.set.spareless(m.r.openRefs(s.rec.Common)) != "" ||
+		time.Since(s.seen) > wholeFor && !s.whole() {
 		s.release()
 		return
 	}
 	if s.rec.Commit != to {
-		if ok, err := s.move(ctx, m, to); err != nil || !ok {
+		if way.from != s.rec.Commit {
+			way = m.wayTo(ctx, c, s.rec, to)
+		}
+		if err := s.move(ctx, m, way); err != nil {
 			m.giveBack(s)
 			return
 		}
 	}
 	m.spare = s
+}
+
+// way is that of a spare's files from one commit to another.
+type way struct {
+	from, to string
+	// refused is why it can't be gone, nil if it can.
+	refused error
+	// place is where the spare will probably be claimed for, "" if that isn't
+	// known.
+	place string
+}
+
+// wayTo finds the way of a spare. Of one that is there already it isn't asked.
+func (m *making) wayTo(ctx context.Context, c *chooser, rec spareRecord, to string) way {
+	if rec.Commit == "" || to == "" || rec.Commit == to {
+		return way{}
+	}
+	w := way{from: rec.Commit, to: to, refused: m.reachable(ctx, rec, to)}
+	if probable, err := c.choose(ctx); err == nil {
+		w.place = probable.plan.Directory
+	}
+	return w
 }
 
 // giveBack gives a spare up that wasn't used. One that was touched goes, later.
@@ -151,11 +204,11 @@ func (m *making) convert(ctx context.Context, lock *repoLock, s *spare, made cho
 		return "", err
 	}
 	m.r.at("claimed")
-	if s.rec.Index != nil {
-		if err := s.rec.Index.relocate(s.rec.Admin, s.rec.Directory, made.plan.Directory); err != nil {
+	if m.placed = cmp.Or(s.placed, s.rec.Directory); s.rec.Index != nil {
+		if err := s.rec.Index.relocate(s.rec.Admin, m.placed, made.plan.Directory); err != nil {
 			return "", err
 		}
-		m.relocated = true
+		m.placed = made.plan.Directory
 	}
 	m.r.at("claimed index")
 	if made.plan.BranchCreated {
@@ -247,8 +300,8 @@ func (m *making) committer(ctx context.Context, made choice) (string, error) {
 // settleClaim does for a claimed spare what is left of the writing of files.
 func (m *making) settleClaim(ctx context.Context, made choice, admin string) error {
 	var err error
-	if !m.relocated {
-		err = relocateIndex(admin, m.claimed, made.plan.Directory)
+	if m.placed != made.plan.Directory {
+		err = relocateIndex(admin, m.placed, made.plan.Directory)
 	}
 	m.r.at("claimed settled")
 	if err == nil {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -104,23 +105,35 @@ func umask() string {
 	return ""
 }
 
-// reachable reports whether the files of one commit can be made those of
-// another by writing what differs: attributes that differ decide also about
-// files that don't, and where most differs a new checkout is as fast.
-func (r *Repository) reachable(ctx context.Context, c command, from, to string, files int) (bool, error) {
-	c.args = []string{"diff-tree", "-r", "-z", "--name-only", "--no-renames", from, to, "--"}
-	out, err := r.git.run(ctx, c)
+// errUnreachable says that a spare's files are as well written anew.
+var errUnreachable = errors.New("the spare's files can't be made those of that commit by writing what differs")
+
+// reachable returns why a spare's files can't be made those of a commit by
+// writing what differs: attributes that differ decide also about files that
+// don't, what is written next to a shared index isn't what a checkout writes,
+// and where most differs a new checkout is as fast.
+func (m *making) reachable(ctx context.Context, rec spareRecord, to string) error {
+	if m.set.truth("core.splitindex") {
+		return errUnreachable
+	}
+	out, err := m.r.git.run(ctx, command{
+		dir: rec.Common, env: []string{"GIT_DIR=" + rec.Common}, idle: m.idle,
+		args: []string{"diff-tree", "-r", "-z", "--name-only", "--no-renames", rec.Commit, to, "--"},
+	})
 	if err != nil {
-		return false, err
+		return err
 	}
 	changed := 0
 	for path := range bytes.SplitSeq(out, []byte{0}) {
 		if string(path[bytes.LastIndexByte(path, '/')+1:]) == ".gitattributes" {
-			return false, nil
+			return errUnreachable
 		}
 		changed++
 	}
-	return files == 0 || changed <= max(files/2, 100), nil
+	if files := rec.files(); files > 0 && changed > max(files/2, 100) {
+		return errUnreachable
+	}
+	return nil
 }
 
 // statusOf asks git what it says of a worktree, untracked and ignored files

@@ -127,37 +127,43 @@ func (s *spare) whole() bool {
 		return false
 	}
 	same, err := untouched(s.path(".files"), s.trees()...)
+	s.seen = time.Now()
 	return err == nil && same
 }
 
 // move brings the spare's files from its commit to another. It stays one that
 // is moving: its files have to be noted anew, or it has to be claimed.
-func (s *spare) move(ctx context.Context, m *making, to string) (bool, error) {
-	if m.set.truth("core.splitindex") {
-		return false, nil // what is written next to a shared index isn't what a checkout writes
-	}
-	cmd := s.command(m)
-	cmd.write = false
-	if ok, err := s.r.reachable(ctx, cmd, s.rec.Commit, to, s.files()); err != nil || !ok {
-		return false, err
+func (s *spare) move(ctx context.Context, m *making, w way) error {
+	if w.refused != nil {
+		return w.refused
 	}
 	if err := s.write(spareMoving); err != nil {
-		return false, err
+		return err
 	}
 	s.r.at("spare moving")
-	cmd = s.command(m)
-	cmd.args = []string{"read-tree", "-m", "-u", "--no-recurse-submodules", s.rec.Commit, to}
-	if _, err := s.r.git.run(ctx, cmd); err != nil {
-		return false, err
+	// All of an index that git has written would have to be read for it.
+	if s.rec.Index != nil && w.place != "" {
+		if err := s.rec.Index.relocate(s.rec.Admin, s.rec.Directory, w.place); err != nil {
+			return err
+		}
+		s.placed = w.place
 	}
-	s.rec.Commit, s.rec.Index = to, nil
+	// That refuses to write over what somebody has changed, and unlike
+	// "read-tree -m" goes by what the index knows of trees.
+	cmd := s.command(m)
+	cmd.config = append(cmd.config, "core.untrackedCache=keep")
+	cmd.args = []string{"reset", "-q", "--merge", "--no-recurse-submodules", w.to, "--"}
+	if _, err := s.r.git.run(ctx, cmd); err != nil {
+		return err
+	}
+	s.rec.Commit, s.rec.Index = w.to, nil
 	s.r.at("spare moved")
-	return true, nil
+	return nil
 }
 
-// files guesses how many files the spare has, by its index.
-func (s *spare) files() int {
-	info, err := os.Stat(filepath.Join(s.rec.Admin, "index"))
+// files guesses how many files a spare has, by its index.
+func (rec spareRecord) files() int {
+	info, err := os.Stat(filepath.Join(rec.Admin, "index"))
 	if err != nil {
 		return 0
 	}
@@ -166,14 +172,11 @@ func (s *spare) files() int {
 
 // advance is move for a spare that is to stay one.
 func (s *spare) advance(ctx context.Context, m *making, to string, o SetupOptions) (bool, error) {
-	ok, err := s.move(ctx, m, to)
-	if err != nil || !ok {
-		return ok, err
+	if err := s.move(ctx, m, way{to: to, refused: m.reachable(ctx, s.rec, to)}); err != nil {
+		return false, err
 	}
-	for _, name := range []string{"HEAD", "ORIG_HEAD"} {
-		if err := replaceLike(filepath.Join(s.rec.Admin, name), []byte(to+"\n")); err != nil && !isAbsent(err) {
-			return false, err
-		}
+	if err := replaceLike(filepath.Join(s.rec.Admin, "ORIG_HEAD"), []byte(to+"\n")); err != nil && !isAbsent(err) {
+		return false, err
 	}
 	if s.rec.Setup != nil {
 		if ok, err := s.setUp(ctx, m, o); err != nil || !ok || !s.ahead(m, o) {

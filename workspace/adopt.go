@@ -134,7 +134,7 @@ func (m *Manager) bind(ctx context.Context, project Project, worktree Worktree, 
 		}
 		guard = GuardOf(w)
 	}
-	w, lock, err := m.begin(ctx, Workspace{
+	w, lock, err := m.begin(ctx, m.cfg.NewID(), Workspace{
 		ThreadID: o.ThreadID, Provider: ProviderAdopted, Name: shown(Slug(filepath.Base(worktree.Directory)), "worktree"),
 		ProjectID: project.ID, ProjectDirectory: project.Directory, Subdirectory: project.Subdirectory,
 	}, guard)

@@ -88,11 +88,14 @@ func (m *Manager) createOnce(ctx context.Context, project Project, name Name, o 
 	w, err := m.cfg.Store.Workspace(ctx, o.ThreadID)
 	switch {
 	case errors.Is(err, ErrNotFound):
-		checked, err := m.precheck(ctx, project, name, o)
+		ctx, done := context.WithCancel(ctx)
+		defer done() // and with it what a precheck keeps
+		id := m.cfg.NewID()
+		checked, err := m.precheck(ctx, project, name, id, o)
 		if err != nil {
 			return Workspace{}, err
 		}
-		return m.attempt(ctx, project, name, o, Guard{}, checked)
+		return m.attempt(ctx, project, name, id, o, Guard{}, checked)
 	case err != nil:
 		return Workspace{}, err
 	case !m.sameProject(ctx, w, project):
@@ -112,7 +115,7 @@ func (m *Manager) createOnce(ctx context.Context, project Project, name Name, o 
 	if w.Status == StatusReady {
 		return m.present(ctx, w, name, o)
 	}
-	return m.attempt(ctx, project, name, o, GuardOf(w), false)
+	return m.attempt(ctx, project, name, m.cfg.NewID(), o, GuardOf(w), false)
 }
 
 // ofAnother says that a thread's workspace belongs to another project.
@@ -189,10 +192,10 @@ func shown(s, none string) string {
 	return s
 }
 
-// attempt makes one try, with a row that takes the place of the one that
+// attempt makes one try, of that id, with a row that takes the place of the one that
 // guard describes.
-func (m *Manager) attempt(ctx context.Context, project Project, name Name, o CreateOptions, guard Guard, checked bool) (Workspace, error) {
-	w, lock, err := m.begin(ctx, Workspace{
+func (m *Manager) attempt(ctx context.Context, project Project, name Name, id string, o CreateOptions, guard Guard, checked bool) (Workspace, error) {
+	w, lock, err := m.begin(ctx, id, Workspace{
 		ThreadID: o.ThreadID, Provider: m.cfg.Provider.Name(), Name: name.Slug, Branch: name.Branch, Base: o.Base,
 		ProjectID: project.ID, ProjectDirectory: project.Directory, Subdirectory: project.Subdirectory,
 	}, guard)
@@ -237,8 +240,7 @@ func (m *Manager) attempt(ctx context.Context, project Project, name Name, o Cre
 }
 
 // begin takes the lock of a new attempt and writes its pending row.
-func (m *Manager) begin(ctx context.Context, w Workspace, guard Guard) (Workspace, Lock, error) {
-	id := m.cfg.NewID()
+func (m *Manager) begin(ctx context.Context, id string, w Workspace, guard Guard) (Workspace, Lock, error) {
 	lock, err := m.cfg.Locker.Lock(ctx, id)
 	if err != nil {
 		return Workspace{}, nil, err

@@ -18,7 +18,7 @@ func (m *Manager) Precheck(ctx context.Context, o CreateOptions) error {
 	if err != nil {
 		return within("create", o.ThreadID, err)
 	}
-	_, err = m.precheck(ctx, project, name, o)
+	_, err = m.precheck(ctx, project, name, "", o)
 	if errors.Is(err, errLookAgain) {
 		return nil
 	}
@@ -33,15 +33,15 @@ func (m *Manager) NameOf(o CreateOptions) (Name, error) {
 	return name, within("name", o.ThreadID, err)
 }
 
-// precheck has the provider refuse what it can before a row is written. It
-// reports whether there was such a look.
-func (m *Manager) precheck(ctx context.Context, project Project, name Name, o CreateOptions) (bool, error) {
+// precheck has the provider refuse what it can before a row is written, for the
+// attempt that follows, "" for none. It reports whether there was such a look.
+func (m *Manager) precheck(ctx context.Context, project Project, name Name, attempt string, o CreateOptions) (bool, error) {
 	p, ok := m.cfg.Provider.(Prechecker)
 	if !ok {
 		return false, nil
 	}
 	err := p.Precheck(ctx, CreateRequest{
-		Project: project, ThreadID: o.ThreadID, Name: name, Base: o.Base, NoFetch: o.NoFetch, Setup: o.Setup,
+		Project: project, ThreadID: o.ThreadID, Attempt: attempt, Name: name, Base: o.Base, NoFetch: o.NoFetch, Setup: o.Setup,
 		Claim: func(context.Context, Plan) error { return nil }, Progress: func(Event) {},
 	})
 	if err == nil {

@@ -58,6 +58,9 @@ type Prechecker interface {
 	// Precheck returns the refusal that Create would answer req with, as far
 	// as reading alone can tell: it asks no network and writes nothing. Create
 	// judges again, so nil promises nothing. Claim isn't called.
+	//
+	// With an attempt in req the create with that attempt follows at once: what
+	// is kept for it goes when it is made, or when ctx ends.
 	Precheck(ctx context.Context, req CreateRequest) error
 }
 

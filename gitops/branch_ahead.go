@@ -1,0 +1,66 @@
+package gitops
+
+import (
+	"bufio"
+	"context"
+	"os"
+	"sync"
+)
+
+// branchMaker is a "git update-ref" that waits for the branch to make: to start
+// it takes longer than to make the branch, and can be done while something else
+// has to be waited for. It holds what its maker's children hold, but for the
+// repository's lock, which isn't taken yet: what outlives a killed maker makes
+// this one branch at that moment or none.
+type branchMaker struct {
+	// start is the commit that the branch begins at.
+	start string
+	in    *os.File
+	out   *bufio.Reader
+	used  bool
+	// end waits for the process, which makes nothing more.
+	end func() error
+}
+
+// branchAhead starts the making of the branch, where one will be made here.
+func (m *making) branchAhead(ctx context.Context, c *chooser) {
+	start := c.start()
+	if c.local != "" || start == "" || m.p.o.Pool == nil && !m.set.writable(m.r.openRefs(m.req.Project.ID)) {
+		return
+	}
+	in, out, ended, err := m.r.git.converse(ctx, command{
+		dir: workDir(m.req.Project), write: true, args: []string{"update-ref", "-m", branchReason + start, "--stdin", "-z"},
+		config: m.set.hooksOff(m.req.Setup), inherit: m.req.Inherit,
+	})
+	if err != nil {
+		return // it is made without
+	}
+	m.branch = &branchMaker{start: start, in: in, out: bufio.NewReader(out), end: sync.OnceValue(func() error {
+		_, _ = in.Close(), out.Close()
+		return <-ended
+	})}
+}
+
+// make makes the branch, which must not be there.
+func (b *branchMaker) make(ref string) error {
+	b.used = true
+	_, err := b.in.WriteString("start\x00create " + ref + "\x00" + b.start + "\x00commit\x00")
+	for line := ""; err == nil && line != "commit: ok\n"; {
+		line, err = b.out.ReadString('\n')
+	}
+	if err == nil {
+		_ = b.in.Close() // it ends now
+		return nil
+	}
+	if ended := b.end(); ended != nil {
+		return ended
+	}
+	return err
+}
+
+// endBranch ends what was started and not used.
+func (m *making) endBranch() {
+	if m.branch != nil {
+		_ = m.branch.end()
+	}
+}
