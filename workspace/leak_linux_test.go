@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/threadtree/threadtree/gitops"
 	"github.com/threadtree/threadtree/workspace"
 )
 
@@ -66,18 +67,39 @@ func inUse(t *testing.T) use {
 }
 
 // TestCreatesAndDeletesLeakNothing makes and deletes workspaces one after
-// another. It runs beside no other test, for it counts what the process has.
+// another, in turns of spares and without, with a preview of each. It runs
+// beside no other test, for it counts what the process has.
 func TestCreatesAndDeletesLeakNothing(t *testing.T) {
 	rounds := leakRounds(t)
+	var pool *gitops.Pool
 	p := build(t, settings{tune: func(c *workspace.Config) {
 		// Kept until they are collected, which is at once.
 		c.KeepDirectory, c.KeepSnapshot = time.Nanosecond, time.Nanosecond
+		repo := c.Repository.(*gitops.Repository)
+		pool = gitops.NewPool(repo, gitops.PoolOptions{Spares: 1})
+		c.Provider = gitops.NewProvider(repo, gitops.ProviderOptions{Pool: pool})
 	}})
+	project, err := p.repo.Open(t.Context(), p.project)
+	if err != nil {
+		t.Fatal(err)
+	}
+	merger := workspace.NewMerger(p.Manager, gitops.NewMerger(p.repo, gitops.MergeOptions{}))
 	round := func(i int) {
 		t.Helper()
+		if i%2 == 0 {
+			if filled, err := pool.Fill(t.Context(), project); err != nil || filled.Made != 1 {
+				t.Fatalf("%+v, %v", filled, err)
+			}
+		}
 		thread := fmt.Sprintf("round-%d", i)
 		w := p.create(t, thread)
+		if spares, _ := filepath.Glob(filepath.Join(filepath.Dir(w.Directory), ".spare-*")); len(spares) > 0 {
+			t.Fatalf("%q wasn't handed out", spares)
+		}
 		write(t, filepath.Join(w.Directory, "new"), "work\n")
+		if preview, err := merger.Preview(t.Context(), workspace.MergeOptions{ThreadID: thread}); err != nil || preview.Clean {
+			t.Fatalf("%+v, %v", preview, err)
+		}
 		if _, err := p.Delete(t.Context(), workspace.DeleteOptions{ThreadID: thread, Force: true}); err != nil {
 			t.Fatal(err)
 		}
@@ -128,10 +150,13 @@ func left(t *testing.T, p *parts, kept, refs []string) {
 	if rows := list(t, p); len(rows) > 0 {
 		t.Errorf("%d rows left: %+v", len(rows), rows)
 	}
-	for _, dir := range []string{filepath.Join(p.project, ".git", "worktrees"), filepath.Join(p.home, "worktrees"), filepath.Join(p.home, "attempts")} {
+	for _, dir := range []string{filepath.Join(p.project, ".git", "worktrees"), filepath.Join(p.home, "worktrees"), filepath.Join(p.home, "attempts"), filepath.Join(p.home, "spares")} {
 		err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
 			if os.IsNotExist(err) {
 				return nil
+			}
+			if name := d.Name(); name == "filling" || name == "size" {
+				return nil // one each of the project's pool
 			}
 			if depth := strings.Count(strings.TrimPrefix(path, dir), "/"); err == nil && (depth > 1 || depth == 1 && !d.IsDir()) {
 				t.Errorf("left: %s", path)
