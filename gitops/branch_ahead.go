@@ -49,7 +49,6 @@ func (b *branchMaker) make(ref string) error {
 		line, err = b.out.ReadString('\n')
 	}
 	if err == nil {
-		_ = b.in.Close() // it ends now
 		return nil
 	}
 	if ended := b.end(); ended != nil {
@@ -58,7 +57,14 @@ func (b *branchMaker) make(ref string) error {
 	return err
 }
 
-// endBranch ends what was started and not used.
+// branchDone lets what was started end, used or not. It is waited for at the end
+// of the create.
+func (m *making) branchDone() {
+	if m.branch != nil {
+		_ = m.branch.in.Close()
+	}
+}
+
 func (m *making) endBranch() {
 	if m.branch != nil {
 		_ = m.branch.end()

@@ -59,6 +59,7 @@ func (m *making) make(ctx context.Context) (workspace.Plan, error) {
 	m.bring(ctx, c, reserved)
 	defer func() { m.giveBack(m.spare) }()
 	made, admin, err := m.claimAndAdd(ctx, c)
+	m.branchDone()
 	if err != nil {
 		return workspace.Plan{}, err
 	}
