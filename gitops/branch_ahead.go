@@ -3,6 +3,7 @@ package gitops
 import (
 	"bufio"
 	"context"
+	"errors"
 	"os"
 	"sync"
 )
@@ -18,8 +19,9 @@ type branchMaker struct {
 	in    *os.File
 	out   *bufio.Reader
 	used  bool
-	// end waits for the process, which makes nothing more.
-	end func() error
+	// giveUp ends the process.
+	giveUp func()
+	ended  func() error
 }
 
 // branchAhead starts the making of the branch, where one will be made here.
@@ -28,16 +30,20 @@ func (m *making) branchAhead(ctx context.Context, c *chooser) {
 	if c.local != "" || start == "" || m.p.o.Pool == nil && !m.set.writable(m.r.openRefs(m.req.Project.ID)) {
 		return
 	}
+	ctx, cancel := context.WithCancel(ctx)
 	in, out, ended, err := m.r.git.converse(ctx, command{
 		dir: workDir(m.req.Project), write: true, args: []string{"update-ref", "-m", branchReason + start, "--stdin", "-z"},
 		config: m.set.hooksOff(m.req.Setup), inherit: m.req.Inherit,
 	})
 	if err != nil {
+		cancel()
 		return // it is made without
 	}
-	m.branch = &branchMaker{start: start, in: in, out: bufio.NewReader(out), end: sync.OnceValue(func() error {
+	m.branch = &branchMaker{start: start, in: in, out: bufio.NewReader(out), giveUp: cancel, ended: sync.OnceValue(func() error {
+		err := <-ended
+		cancel()
 		_, _ = in.Close(), out.Close()
-		return <-ended
+		return err
 	})}
 }
 
@@ -51,22 +57,31 @@ func (b *branchMaker) make(ref string) error {
 	if err == nil {
 		return nil
 	}
-	if ended := b.end(); ended != nil {
-		return ended
-	}
-	return err
+	b.done()
+	return errors.Join(b.ended(), err)
 }
 
-// branchDone lets what was started end, used or not. It is waited for at the end
-// of the create.
+// done lets the process end. Where it has made nothing it is not told so, for it
+// would run the hooks for that.
+func (b *branchMaker) done() {
+	if b.used {
+		_ = b.in.Close()
+	} else {
+		b.giveUp()
+	}
+}
+
+// branchDone lets what was started end, which is waited for at the end of the
+// create.
 func (m *making) branchDone() {
 	if m.branch != nil {
-		_ = m.branch.in.Close()
+		m.branch.done()
 	}
 }
 
 func (m *making) endBranch() {
 	if m.branch != nil {
-		_ = m.branch.end()
+		m.branch.done()
+		_ = m.branch.ended()
 	}
 }

@@ -164,3 +164,22 @@ func TestBranchIsMadeAheadOnlyOnce(t *testing.T) {
 		}
 	}
 }
+
+// TestBranchThatIsNotMadeRunsNoHook refuses a create once all that waits for its
+// branch was started: hooks hear of nothing.
+func TestBranchThatIsNotMadeRunsNoHook(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	seen := filepath.Join(l.root, "transactions")
+	l.script(filepath.Join(l.dir, ".git", "hooks", "reference-transaction"), "#!/bin/sh\necho $1 >>"+seen+"\n")
+	refusal := &workspace.Error{Code: workspace.ErrStoreFailed}
+	_, err := l.provider().Create(t.Context(), l.request(titled("one"), func(r *workspace.CreateRequest) {
+		r.Claim = func(context.Context, workspace.Plan) error { return refusal }
+	}))
+	if workspace.CodeOf(err) != workspace.ErrStoreFailed {
+		t.Fatal(detail(err))
+	}
+	if content, err := os.ReadFile(seen); err == nil {
+		t.Errorf("the hook heard %q", content)
+	}
+}
