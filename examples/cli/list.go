@@ -20,44 +20,81 @@ func (c *listCommand) Run(ctx context.Context, a *app) error {
 		return err
 	}
 	return a.with(ctx, func(m *workspace.Manager) error {
-		rows, err := m.List(ctx, workspace.ListOptions{Project: project})
-		if err != nil {
-			return err
-		}
 		if a.opts.JSON {
+			rows, err := m.List(ctx, workspace.ListOptions{Project: project})
+			if err != nil {
+				return err
+			}
 			return a.printJSON(rowsOf(rows))
 		}
-		return a.print(a.rows(rows, project))
+		return a.showRows(ctx, m, project)
 	})
 }
 
-// rows draws the list: one line a row with what fits in columns, and below it
-// the directory and what else there is to say.
-func (a *app) rows(rows []workspace.Row, project string) string {
-	if len(rows) == 0 {
-		if a.opts.Quiet {
-			return ""
-		}
-		return fmt.Sprintf("%s has no linked worktrees, and no thread has a workspace of it.\n", a.path(project))
+// showRows prints the list, each row once it is known: to look at many large
+// working copies takes a while. What a row is called is known at once.
+func (a *app) showRows(ctx context.Context, m *workspace.Manager, project string) error {
+	rows, err := m.List(ctx, workspace.ListOptions{Project: project, WithoutState: true})
+	switch {
+	case err != nil:
+		return err
+	case len(rows) == 0 && a.opts.Quiet:
+		return nil
+	case len(rows) == 0:
+		return a.print(fmt.Sprintf("%s has no linked worktrees, and no thread has a workspace of it.\n", a.path(project)))
 	}
-	t := table{{"THREAD", "BRANCH", "ACTIVE", "STATE"}}
+	l := a.newList(rows)
+	if err := a.print(l.line("THREAD", "BRANCH", "ACTIVE", "STATE")); err != nil {
+		return err
+	}
+	for row, err := range m.Rows(ctx, workspace.ListOptions{Project: project}) {
+		if err == nil {
+			err = a.print(l.row(row))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rowList draws the rows of a list: one line each with what fits in columns, and
+// below it the directory and what else there is to say.
+type rowList struct {
+	*app
+	wide []int
+}
+
+// newList makes room for rows of which the state isn't known yet.
+func (a *app) newList(rows []workspace.Row) *rowList {
+	t := table{{"THREAD", "BRANCH", "29d 23h ago", ""}}
 	for _, row := range rows {
-		t = append(t, []string{threadOf(row), branchOf(row), activityOf(row, a.now()), strings.Join(append(stateOf(row), closedOf(row)...), ", ")})
+		t = append(t, []string{threadOf(row), branchOf(row), "", ""})
+		if w := row.Workspace; w != nil {
+			t = append(t, []string{"", visible(w.Branch), "", ""}) // a rebase of it may be under way
+		}
 	}
 	if a.width > 0 {
 		t.limit(1, a.width-24)
 	}
-	lines := t.lines(a.width)
+	return &rowList{app: a, wide: t.widths()}
+}
+
+func (l *rowList) line(cells ...string) string {
+	if l.width > 0 {
+		cells[1] = cut(cells[1], l.wide[1])
+	}
+	return aligned(cells, l.wide, l.width)
+}
+
+func (l *rowList) row(row workspace.Row) string {
 	var b strings.Builder
-	b.WriteString(lines[0])
-	for i, row := range rows {
-		b.WriteString(lines[i+1])
-		if dir := row.Directory(); dir != "" {
-			b.WriteString("  " + a.path(dir) + "\n")
-		}
-		for _, note := range notesOf(row) {
-			b.WriteString(a.hang("  ! ", note))
-		}
+	b.WriteString(l.line(threadOf(row), branchOf(row), activityOf(row, l.now()), strings.Join(append(stateOf(row), closedOf(row)...), ", ")))
+	if dir := row.Directory(); dir != "" {
+		b.WriteString("  " + l.path(dir) + "\n")
+	}
+	for _, note := range notesOf(row) {
+		b.WriteString(l.hang("  ! ", note))
 	}
 	return b.String()
 }

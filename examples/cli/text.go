@@ -71,21 +71,32 @@ type table [][]string
 
 // lines aligns the cells and folds the last one at the width, if there is one.
 func (t table) lines(width int) []string {
+	wide := t.widths()
+	lines := make([]string, len(t))
+	for i, row := range t {
+		lines[i] = aligned(row, wide, width)
+	}
+	return lines
+}
+
+// widths are those of the columns.
+func (t table) widths() []int {
 	wide := make([]int, len(t[0]))
 	for _, row := range t {
 		for i, cell := range row {
 			wide[i] = max(wide[i], columns(cell))
 		}
 	}
-	lines := make([]string, len(t))
-	for i, row := range t {
-		head := ""
-		for j, cell := range row[:len(row)-1] {
-			head += pad(cell, wide[j])
-		}
-		lines[i] = fold(head, row[len(row)-1], width)
+	return wide
+}
+
+// aligned is one line of a table whose columns have those widths.
+func aligned(row []string, wide []int, width int) string {
+	head := ""
+	for i, cell := range row[:len(row)-1] {
+		head += pad(cell, wide[i])
 	}
-	return lines
+	return fold(head, row[len(row)-1], width)
 }
 
 // limit cuts the cells of a column, so that all columns but the last one take
