@@ -12,6 +12,11 @@
 // held by an open file that git children inherit, so that a git which outlives
 // us still holds it.
 //
+// What git says of its configuration is remembered while no file of it changes.
+// The process that reads objects for a preview or a merge waits for 15 s for the
+// next that needs one, those of four repositories at most; it holds no lock, and
+// ends with the program.
+//
 // # Lists
 //
 // A list compares the commits of all worktrees together: one walk of git's

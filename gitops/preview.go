@@ -36,7 +36,7 @@ func (v *previewing) preview(ctx context.Context) error {
 	// It takes a while to start, in which the rest is looked at.
 	reading, cancel := context.WithCancel(ctx)
 	defer cancel()
-	objects, err := v.r.openObjects(reading, composeInput{gitDir: v.req.Project.ID, inherit: v.req.Inherit})
+	objects, err := v.r.openObjects(reading, v.req.Project.ID)
 	if err != nil {
 		return composeFailure(err)
 	}

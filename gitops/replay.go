@@ -184,7 +184,7 @@ func (r *Repository) withComposer(ctx context.Context, in composeInput, rehearsa
 	c := &composer{r: r, in: in, rehearsal: rehearsal, quarantine: q, merged: make(map[contended]treeEntry)}
 	if c.objects = in.objects; c.objects == nil {
 		var err error
-		if c.objects, err = r.openObjects(ctx, in); err != nil {
+		if c.objects, err = r.openObjects(ctx, in.project.ID); err != nil {
 			return err
 		}
 		defer c.objects.close()
@@ -192,12 +192,6 @@ func (r *Repository) withComposer(ctx context.Context, in composeInput, rehearsa
 	c.trees = newTreeStore(c.objects, q)
 	c.attributes = newAttributeTree(c)
 	return do(ctx, c)
-}
-
-// openObjects starts to read the objects of a composition. It ends with ctx, or
-// when it is closed.
-func (r *Repository) openObjects(ctx context.Context, in composeInput) (*objectReader, error) {
-	return openObjects(ctx, r.git, newQuarantine(in).plain("cat-file", "--batch-command", "--buffer"))
 }
 
 // run composes by the strategy.

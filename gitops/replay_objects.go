@@ -24,11 +24,15 @@ type objectReader struct {
 	raw *os.File
 	// ended gives what the process ended with.
 	ended <-chan error
+	// end ends it, giveUp has it wait for the next who needs it.
+	end, giveUp func()
+	// failed is true where an answer wasn't read to its end.
+	failed bool
 	// commits are those that were read, by id.
 	commits map[string]commitObject
 }
 
-// openObjects starts the process. It ends with ctx, or with close.
+// openObjects starts the process. It ends with ctx, or when it is stopped.
 func openObjects(ctx context.Context, g *git, c command) (*objectReader, error) {
 	in, raw, ended, err := g.converse(ctx, c)
 	if err != nil {
@@ -40,16 +44,41 @@ func openObjects(ctx context.Context, g *git, c command) (*objectReader, error) 
 	}, nil
 }
 
-// close ends the process, which has nothing left to do, and doesn't wait until
-// it has.
-func (o *objectReader) close() { _, _ = o.in.Close(), o.raw.Close() }
+// close gives the reader up.
+func (o *objectReader) close() { o.giveUp() }
+
+// stop ends the process, which has nothing left to do, and doesn't wait until it
+// has.
+func (o *objectReader) stop() {
+	_, _ = o.in.Close(), o.raw.Close()
+	o.end()
+}
+
+// over reports whether the process has ended.
+func (o *objectReader) over() bool {
+	select {
+	case <-o.ended:
+		return true
+	default:
+		return false
+	}
+}
+
+// restful reports whether the process has answered all that it was asked, and
+// forgets it.
+func (o *objectReader) restful() bool {
+	o.commits = make(map[string]commitObject)
+	return !o.failed && o.out.Buffered() == 0
+}
 
 // get returns an object, which must be of that type.
 func (o *objectReader) get(kind, id string) ([]byte, error) {
 	if _, err := io.WriteString(o.in, asking(id)); err != nil {
 		return nil, o.broken(err)
 	}
-	return o.next(kind, id)
+	data, err := o.next(kind, id)
+	o.failed = o.failed || err != nil
+	return data, err
 }
 
 // asking is what the process is told to read objects. What it says waits until
@@ -94,6 +123,7 @@ func (o *objectReader) named(kind, name string) (id string, data []byte, err err
 
 // broken is the error where the process has ended before its time.
 func (o *objectReader) broken(err error) error {
+	o.failed = true
 	_, _ = o.in.Close(), o.raw.Close()
 	ended := <-o.ended
 	closed := make(chan error)
@@ -167,6 +197,7 @@ func (o *objectReader) each(names []string, read func(i int) error) error {
 	}()
 	for i := range names {
 		if err := read(i); err != nil {
+			o.failed = true
 			return err
 		}
 	}

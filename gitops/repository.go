@@ -43,6 +43,7 @@ type Repository struct {
 	kept         memo[keptIn, bool]
 	seen         memo[string, seen]
 	configured   memo[string, configured]
+	readers      readers
 	// reached is told of each step that a crash may come after. Tests set it.
 	reached func(step string)
 }
