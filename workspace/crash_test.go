@@ -67,6 +67,25 @@ exec git "$@"
 	}
 }
 
+// TestReconcileWaitsForAnOrphanThatEnds kills a create whose git child ends a
+// moment later.
+func TestReconcileWaitsForAnOrphanThatEnds(t *testing.T) {
+	t.Parallel()
+	p := build(t, settings{})
+	script := filepath.Join(t.TempDir(), "git")
+	write(t, script, "#!/bin/sh\ncase \"$*\" in *reset*) kill -9 \"$PPID\"; sleep 0.1; exit 1;; esac\nexec git \"$@\"\n")
+	if err := os.Chmod(script, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.child(t, "1", "", script); err == nil {
+		t.Fatal("the process was not killed")
+	}
+	actions, err := p.Reconcile(t.Context(), p.project)
+	if err != nil || len(actions) != 1 || actions[0].Kind != workspace.ActionError {
+		t.Errorf("reconcile: %+v, %v", actions, err)
+	}
+}
+
 // wantOnly checks that w is ready and all that there is.
 func (p *parts) wantOnly(t *testing.T, w workspace.Workspace) {
 	t.Helper()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 )
 
 // ActionKind says what a reconcile found or did.
@@ -92,6 +93,8 @@ func (m *Manager) Reconcile(ctx context.Context, projectDir string) ([]Action, e
 		return 0
 	})
 	followed := make(map[string]bool)
+	brief, cancel := context.WithTimeout(ctx, orphanGrace)
+	defer cancel()
 	for _, row := range rows {
 		if err := ctx.Err(); err != nil {
 			return actions, within("reconcile", "", err)
@@ -103,12 +106,34 @@ func (m *Manager) Reconcile(ctx context.Context, projectDir string) ([]Action, e
 			actions = append(actions, action)
 			continue
 		}
+		if err := m.outlive(brief, &row); err != nil {
+			return actions, within("reconcile", "", err)
+		}
 		for _, action := range m.reconcileRow(ctx, project, row, rows) {
 			followed[action.Directory] = followed[action.Directory] || action.Kind == ActionMoved
 			actions = append(actions, action)
 		}
 	}
 	return actions, nil
+}
+
+// orphanGrace is how long a reconcile waits for the processes that killed makers
+// left behind: most end by themselves at once.
+const orphanGrace = 500 * time.Millisecond
+
+// outlive waits until such a process has ended, or brief has.
+func (m *Manager) outlive(brief context.Context, row *Row) error {
+	for row.Liveness == Orphaned {
+		select {
+		case <-time.After(5 * time.Millisecond):
+		case <-brief.Done():
+			return nil
+		}
+		if err := m.liveness(brief, row); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // recoverAll has each recoverer put its own things right. One that can't does
