@@ -19,6 +19,8 @@ type branchMaker struct {
 	in    *os.File
 	out   *bufio.Reader
 	used  bool
+	// started is closed once the process runs, or can't.
+	started <-chan struct{}
 	// giveUp ends the process.
 	giveUp func()
 	ended  func() error
@@ -31,20 +33,34 @@ func (m *making) branchAhead(ctx context.Context, c *chooser) {
 		return
 	}
 	ctx, cancel := context.WithCancel(ctx)
+	started := make(chan struct{})
 	in, out, ended, err := m.r.git.converse(ctx, command{
 		dir: workDir(m.req.Project), write: true, args: []string{"update-ref", "-m", branchReason + start, "--stdin", "-z"},
 		config: m.set.hooksOff(m.req.Setup), inherit: m.req.Inherit,
+		started: started,
 	})
 	if err != nil {
 		cancel()
 		return // it is made without
 	}
-	m.branch = &branchMaker{start: start, in: in, out: bufio.NewReader(out), giveUp: cancel, ended: sync.OnceValue(func() error {
+	m.branch = &branchMaker{start: start, started: started, in: in, out: bufio.NewReader(out), giveUp: cancel, ended: sync.OnceValue(func() error {
 		err := <-ended
 		cancel()
 		_, _ = in.Close(), out.Close()
 		return err
 	})}
+}
+
+// awaitBranch waits until what was started runs: until then it holds all that
+// this process has open, and would pass for it if that were killed.
+func (m *making) awaitBranch(ctx context.Context) {
+	if m.branch == nil {
+		return
+	}
+	select {
+	case <-m.branch.started:
+	case <-ctx.Done():
+	}
 }
 
 // make makes the branch, which must not be there.

@@ -58,6 +58,7 @@ func (m *making) make(ctx context.Context) (workspace.Plan, error) {
 	defer m.endBranch()
 	m.bring(ctx, c, reserved)
 	defer func() { m.giveBack(m.spare) }()
+	m.awaitBranch(ctx)
 	made, admin, err := m.claimAndAdd(ctx, c)
 	m.branchDone()
 	if err != nil {

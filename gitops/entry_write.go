@@ -38,6 +38,7 @@ func (s *settings) writable(x *refs) bool {
 // in place of three. The entry is written where nobody sees it and appears as a
 // whole.
 func (m *making) writeOnce(ctx context.Context, lock *repoLock, made choice) (admin string, err error) {
+	m.r.at("no branch yet")
 	if err := m.writeBranch(ctx, lock, made); err != nil {
 		return "", err
 	}

@@ -94,6 +94,8 @@ type command struct {
 	progress io.Writer
 	// idle has it run only with what nobody else needs of the machine.
 	idle bool
+	// started, if set, is closed once it runs or can't be started.
+	started chan<- struct{}
 }
 
 // git runs git commands: the one place where they are made.
@@ -174,6 +176,7 @@ func (g *git) stream(ctx context.Context, c command, stdout io.Writer) error {
 	code, stderr, err := execute(ctx, process{
 		path: g.path, args: append(argv, c.args...), env: env,
 		stdin: c.stdin, stdout: stdout, progress: c.progress, inherit: c.inherit, timeout: c.timeout, idle: c.idle,
+		started: c.started,
 	})
 	if err != nil || code != 0 {
 		return &GitError{Args: c.args, ExitCode: code, Stderr: stderr, Err: err}
@@ -266,6 +269,7 @@ type process struct {
 	inherit  []*os.File
 	timeout  time.Duration
 	idle     bool
+	started  chan<- struct{}
 }
 
 // execute runs p to its end and returns its exit code, -1 where it was ended
@@ -293,7 +297,11 @@ func execute(ctx context.Context, p process) (code int, stderr string, err error
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
 	cmd.WaitDelay = killGrace
-	if err := cmd.Start(); err != nil {
+	err = cmd.Start()
+	if p.started != nil {
+		close(p.started)
+	}
+	if err != nil {
 		return -1, "", err
 	}
 	if p.idle {

@@ -243,7 +243,7 @@ func TestKilledAtEachStep(t *testing.T) {
 		prepare  func(l *lab, e *errand)
 		complete bool
 	}{
-		"between claim and branch": {prepare: func(l *lab, e *errand) { e.Git = l.wrap(`*"update-ref -m branch"*`, kill+"; exit 1") }},
+		"between claim and branch": {prepare: func(_ *lab, e *errand) { e.At = "no branch yet" }},
 		"branch made":              {prepare: func(_ *lab, e *errand) { e.At = "branch" }},
 		"entry built":              {prepare: func(_ *lab, e *errand) { e.At = "entry built" }},
 		"entry placed":             {prepare: func(_ *lab, e *errand) { e.At = "entry" }},
