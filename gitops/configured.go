@@ -3,6 +3,7 @@ package gitops
 import (
 	"context"
 	"crypto/sha256"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -30,14 +31,17 @@ func (r *Repository) configuration(ctx context.Context, p workspace.Project) (ma
 			return last.values, nil
 		}
 	}
+	files, visible := r.configFiles(p)
 	begun := time.Now()
+	before, _, _ := printOf(files)
 	out, err := r.git.run(ctx, command{dir: dir, args: []string{"config", "-z", "--show-origin", "--list"}})
 	if err != nil {
 		return nil, failure("create", "the repository's configuration can't be read; nothing was made", "see what git says in that directory", err)
 	}
 	values, origins := readConfigured(out)
-	if files, ok := r.configFiles(p, values, origins); ok {
-		if print, seen, ok := printOf(files); ok && seen.settled(begun) {
+	if visible && onlyIn(files, values, origins) {
+		// A link that was pointed elsewhere meanwhile shows no new time.
+		if print, seen, ok := printOf(files); ok && print == before && seen.settled(begun) {
 			r.configured.put(key, configured{values: values, files: files, print: print})
 		}
 	}
@@ -62,24 +66,25 @@ func readConfigured(out []byte) (values map[string][]string, origins []string) {
 	return values, origins
 }
 
-// configFiles are the files that git reads, whether they are there or not. ok is
-// false where there may be others: such as files include, or that a worktree
-// has of its own.
-func (r *Repository) configFiles(p workspace.Project, values map[string][]string, origins []string) (files []string, ok bool) {
-	for key := range values {
-		if strings.HasPrefix(key, "include.") || strings.HasPrefix(key, "includeif.") || key == "extensions.worktreeconfig" {
-			return nil, false
-		}
-	}
+// configFiles are the files that git reads, whether they are there or not.
+// visible is false where a change of them can't be seen for certain.
+func (r *Repository) configFiles(p workspace.Project) (files []string, visible bool) {
 	env := environment(r.git.env)
-	xdg := env["XDG_CONFIG_HOME"]
-	if xdg == "" {
-		xdg = filepath.Join(env["HOME"], ".config")
+	files = []string{filepath.Join(p.ID, "config"), "/etc/gitconfig"}
+	programs := []string{r.git.path}
+	if program, err := filepath.EvalSymlinks(r.git.path); err == nil {
+		programs = append(programs, program)
 	}
-	files = append(
-		origins, filepath.Join(p.ID, "config"), filepath.Join(env["HOME"], ".gitconfig"), filepath.Join(xdg, "git", "config"),
-		"/etc/gitconfig", filepath.Join(filepath.Dir(filepath.Dir(r.git.path)), "etc", "gitconfig"),
-	)
+	for _, program := range programs {
+		files = append(files, filepath.Join(filepath.Dir(filepath.Dir(program)), "etc", "gitconfig"))
+	}
+	// The paths are those that git makes, where a link may come before "..".
+	if home := env["HOME"]; home != "" {
+		files = append(files, home+"/.gitconfig", home+"/.config/git/config")
+	}
+	if xdg := env["XDG_CONFIG_HOME"]; xdg != "" {
+		files = append(files, xdg+"/git/config")
+	}
 	for _, name := range []string{"GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"} {
 		if env[name] != "" {
 			files = append(files, env[name])
@@ -87,11 +92,31 @@ func (r *Repository) configFiles(p workspace.Project, values map[string][]string
 	}
 	slices.Sort(files)
 	files = slices.Compact(files)
-	ok = !slices.ContainsFunc(files, func(path string) bool {
-		dir, err := filepath.EvalSymlinks(filepath.Dir(path))
-		return err == nil && !localFiles(dir)
+	return files, !slices.ContainsFunc(files, func(path string) bool {
+		// One that isn't absolute is taken relative to where git is by then.
+		return !filepath.IsAbs(path) || foreign(path) || foreign(filepath.Dir(path))
 	})
-	return files, ok
+}
+
+// foreign reports whether a file is there, and on a file system that may not
+// tell of its changes.
+func foreign(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil && !localFiles(path)
+}
+
+// onlyIn reports whether the files are all that git has read, the repository's
+// own among them, and that there can be no others: such as files include, or
+// that a worktree has of its own.
+func onlyIn(files []string, values map[string][]string, origins []string) bool {
+	for key := range values {
+		if strings.HasPrefix(key, "include.") || strings.HasPrefix(key, "includeif.") || key == "extensions.worktreeconfig" {
+			return false
+		}
+	}
+	// git leaves a repository's out, where it takes that for another user's.
+	_, own := values["core.repositoryformatversion"]
+	return own && !slices.ContainsFunc(origins, func(path string) bool { return !slices.Contains(files, path) })
 }
 
 // printOf is the same while the files are.

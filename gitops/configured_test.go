@@ -81,3 +81,72 @@ func TestConfigurationIsAskedForAgainWhereItHasChanged(t *testing.T) {
 		t.Error("what git can't read was answered")
 	}
 }
+
+// TestConfigurationIsNotRememberedWhereAChangeCouldBeMissed has files change in
+// ways that the times of files don't show, or lie where they aren't looked for.
+func TestConfigurationIsNotRememberedWhereAChangeCouldBeMissed(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		prepare, change func(l *lab)
+		// git is what the program does besides, before and after git has read.
+		before, after string
+	}{
+		"a link that is pointed elsewhere while git reads": {
+			prepare: func(l *lab) {
+				_ = os.Rename(filepath.Join(l.root, ".gitconfig"), filepath.Join(l.root, "one"))
+				l.write(filepath.Join(l.root, "two"), "[a]\n\tb = new\n")
+				_ = os.Symlink("one", filepath.Join(l.root, ".gitconfig"))
+			},
+			after:  `ln -sfn two "$HOME/.gitconfig"`,
+			change: func(*lab) {},
+		},
+		"a relative home": {
+			prepare: func(l *lab) {
+				l.write(filepath.Join(l.dir, "home", ".gitconfig"), "[a]\n\tb = old\n")
+				l.env = append(l.env, "HOME=home")
+			},
+			change: func(l *lab) { l.write(filepath.Join(l.dir, "home", ".gitconfig"), "[a]\n\tb = new\n") },
+		},
+		"a file named relatively": {
+			prepare: func(l *lab) {
+				l.write(filepath.Join(l.dir, "mine"), "[a]\n\tb = old\n")
+				l.env = append(l.env, "GIT_CONFIG_GLOBAL=mine")
+			},
+			change: func(l *lab) { l.write(filepath.Join(l.dir, "mine"), "[a]\n\tb = new\n") },
+		},
+		"a home that is found above a link": {
+			prepare: func(l *lab) {
+				l.write(filepath.Join(l.root, "far", "in", "x"), "")
+				_ = os.Symlink("far/in", filepath.Join(l.root, "link"))
+				l.env = append(l.env, "HOME="+l.root+"/link/..")
+			},
+			change: func(l *lab) { l.write(filepath.Join(l.root, "far", ".gitconfig"), "[a]\n\tb = new\n") },
+		},
+		"a repository that was another user's": {
+			prepare: func(l *lab) { l.run(l.dir, "config", "a.b", "new") },
+			before:  "export GIT_TEST_ASSUME_DIFFERENT_OWNER=1",
+			change:  func(*lab) {},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := newLab(t)
+			l.write(filepath.Join(l.root, ".gitconfig"), "[a]\n\tb = old\n")
+			first := filepath.Join(l.root, "first")
+			l.write(first, "")
+			l.git = filepath.Join(l.root, "git")
+			l.script(l.git, "#!/bin/sh\ncase \"$*\" in *--show-origin*) if rm "+first+" 2>/dev/null; then\n"+tt.before+"\ngit \"$@\"\n"+tt.after+"\nexit; fi ;; esac\nexec git \"$@\"\n")
+			tt.prepare(l)
+			time.Sleep(raceMargin + 20*time.Millisecond)
+			r, project := l.provider().r, l.project()
+			if _, err := r.configuration(t.Context(), project); err != nil {
+				t.Fatal(err)
+			}
+			tt.change(l)
+			values, err := r.configuration(t.Context(), project)
+			if err != nil || len(values["a.b"]) == 0 || values["a.b"][len(values["a.b"])-1] != "new" {
+				t.Errorf("%q, %v", values["a.b"], err)
+			}
+		})
+	}
+}
