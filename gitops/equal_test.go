@@ -25,6 +25,11 @@ var scenarios = map[string]func(l *lab){
 	"sparse index": func(l *lab) {
 		l.run(l.dir, "sparse-checkout", "set", "--cone", "--sparse-index", "in")
 	},
+	"folder that becomes a file": func(l *lab) { l.commit(l.dir, "swap/d", "x\n") },
+	"sparse index, folder that becomes a file": func(l *lab) {
+		l.commit(l.dir, "swap/d", "x\n")
+		l.run(l.dir, "sparse-checkout", "set", "--cone", "--sparse-index", "in")
+	},
 	"worktree config": func(l *lab) {
 		l.run(l.dir, "config", "extensions.worktreeConfig", "true")
 		l.run(l.dir, "config", "--worktree", "core.ignoreCase", "true")
@@ -57,6 +62,9 @@ var scenarios = map[string]func(l *lab){
 	"file mode": func(l *lab) { l.run(l.dir, "config", "core.fileMode", "false") },
 	"no reflogs": func(l *lab) {
 		l.run(l.dir, "config", "core.logAllRefUpdates", "false")
+	},
+	"all reflogs": func(l *lab) {
+		l.run(l.dir, "config", "core.logAllRefUpdates", "always")
 	},
 	"tracking": func(l *lab) {
 		l.run(l.dir, "config", "branch.autoSetupMerge", "always")

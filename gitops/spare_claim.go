@@ -261,7 +261,8 @@ func (m *making) rewriteEntry(ctx context.Context, s *spare, made choice) error 
 	return m.rewriteLog(ctx, s, made)
 }
 
-// rewriteLog has the log of HEAD say what a checkout leaves there.
+// rewriteLog has the log of HEAD say what a checkout leaves there, and that of
+// ORIG_HEAD, which is kept only where all are.
 func (m *making) rewriteLog(ctx context.Context, s *spare, made choice) error {
 	logs := filepath.Join(s.rec.Admin, "logs")
 	if m.set.get("core.logallrefupdates") != "" && !m.set.truth("core.logallrefupdates") {
@@ -273,6 +274,9 @@ func (m *making) rewriteLog(ctx context.Context, s *spare, made choice) error {
 	}
 	none, at := strings.Repeat("0", len(s.rec.Commit)), s.rec.Commit
 	content := fmt.Appendf(nil, "%s %s %s\n%s %s %s\treset: moving to HEAD\n", none, at, who, at, at, who)
+	if err := replaceLike(filepath.Join(logs, "ORIG_HEAD"), fmt.Appendf(nil, "%s %s %s\treset: updating ORIG_HEAD\n", none, at, who)); err != nil && !isAbsent(err) {
+		return err
+	}
 	path := filepath.Join(logs, "HEAD")
 	if err := replaceLike(path, content); !isAbsent(err) {
 		return err

@@ -111,7 +111,8 @@ var errUnreachable = errors.New("the spare's files can't be made those of that c
 // reachable returns why a spare's files can't be made those of a commit by
 // writing what differs: attributes that differ decide also about files that
 // don't, what is written next to a shared index isn't what a checkout writes,
-// and where most differs a new checkout is as fast.
+// with a sparse index git leaves out the file that takes a folder's place, and
+// where most differs a new checkout is as fast.
 func (m *making) reachable(ctx context.Context, rec spareRecord, to string) error {
 	if m.set.truth("core.splitindex") {
 		return errUnreachable
@@ -130,10 +131,30 @@ func (m *making) reachable(ctx context.Context, rec spareRecord, to string) erro
 		}
 		changed++
 	}
+	if m.set.truth("index.sparse") && swaps(string(out)) {
+		return errUnreachable
+	}
 	if files := rec.files(); files > 0 && changed > max(files/2, 100) {
 		return errUnreachable
 	}
 	return nil
+}
+
+// swaps reports whether one of the paths is that of a folder above another: a
+// file in one commit, and a folder in the other.
+func swaps(paths string) bool {
+	all := make(map[string]bool)
+	for path := range strings.SplitSeq(paths, "\x00") {
+		all[path] = true
+	}
+	for path := range all {
+		for at := strings.LastIndexByte(path, '/'); at > 0; at = strings.LastIndexByte(path[:at], '/') {
+			if all[path[:at]] {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // statusOf asks git what it says of a worktree, untracked and ignored files
