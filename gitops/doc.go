@@ -64,8 +64,8 @@
 // the worktree and in git's entry, are noted, once the clock is past the last
 // of them. For the claim each is looked at again, from the moment on in which
 // the create is looked ahead at, and once more where the create then takes more
-// than a second to find out what it needs. The time of change can't be
-// set back, and that of a directory changes with every name in it, so that
+// than a second to find out what it needs, or to get the repository for itself.
+// The time of change can't be set back, and that of a directory changes with every name in it, so that
 // files that were added, ignored ones too, show as well as those that were
 // changed in place, with their time set back or by an "add" or a commit. That
 // is more than git status sees, and about what it costs to look at the files

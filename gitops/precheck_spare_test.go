@@ -112,6 +112,51 @@ func TestSpareThatIsTouchedWhileItIsKeptIsNotHandedOut(t *testing.T) {
 	}
 }
 
+// TestSpareThatIsTouchedWhileTheLockIsWaitedForIsNotHandedOut has somebody work in
+// a spare while its create waits for the repository, and somebody else put a
+// commit on the branch that it was to attach.
+func TestSpareThatIsTouchedWhileTheLockIsWaitedForIsNotHandedOut(t *testing.T) {
+	t.Parallel()
+	for name, between := range map[string]func(l *lab, spare string){
+		"touched": func(l *lab, spare string) {
+			l.write(filepath.Join(spare, "f"), "WORK\n")
+			time.Sleep(wholeFor)
+		},
+		"commit": func(l *lab, _ string) {
+			l.run(l.dir, "update-ref", "refs/heads/mine", l.run(l.dir, "commit-tree", "-p", "mine", "-m", "x", "mine^{tree}"))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := newLab(t)
+			l.run(l.dir, "branch", "mine")
+			l.fill()
+			p, _ := l.pooled()
+			spare := l.spares()[0]
+			req := l.request(exactly(t, "mine"), func(r *workspace.CreateRequest) {
+				r.Claim = func(context.Context, workspace.Plan) error { // under the lock
+					between(l, spare)
+					return nil
+				}
+			})
+			created, err := p.Create(t.Context(), req)
+			if err != nil {
+				t.Fatal(detail(err))
+			}
+			if got := l.run(created.Plan.Directory, "status", "--porcelain"); got != "" || l.run(created.Plan.Directory, "rev-parse", "HEAD") != l.run(l.dir, "rev-parse", "mine") {
+				t.Errorf("status: %s", got)
+			}
+			if left := l.spares(); len(left) != 1 {
+				t.Errorf("spares: %q", left)
+			}
+			filled := l.fill()
+			if name == "touched" && len(filled.Kept) != 1 || name == "commit" && filled.Made > 0 {
+				t.Errorf("%+v", filled)
+			}
+		})
+	}
+}
+
 // TestBranchIsMadeAheadOnlyOnce has what waits to make a branch meet what can
 // come between: the result is that of git alone.
 func TestBranchIsMadeAheadOnlyOnce(t *testing.T) {

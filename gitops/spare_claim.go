@@ -165,11 +165,12 @@ func (m *making) claimSpare(ctx context.Context, lock *repoLock, made choice) (a
 	if s == nil {
 		return "", false
 	}
-	defer s.release()
-	if !m.fits(ctx, s, made) {
-		_ = s.write(spareGoing)
+	// The lock may have been waited for. What was moved can't be looked at again.
+	if !m.fits(ctx, s, made) || s.rec.Phase == spareReady && time.Since(s.seen) > wholeFor && !s.whole() {
+		m.giveBack(s)
 		return "", false
 	}
+	defer s.release()
 	admin, err := m.convert(ctx, lock, s, made)
 	if err == nil {
 		m.claimed, m.setup, m.start = s.rec.Directory, s.rec.Setup, s.rec.Commit
