@@ -83,7 +83,8 @@
 // and of the user, the sparse checkout that git would copy, user and umask.
 // Between two commits whose .gitattributes differ, or of which more than half
 // of the files do, and with a split index, a spare isn't moved, and the create
-// writes all files.
+// writes all files. Nor is one that is set up where .gitignore or a file that was
+// copied differs, nor with a sparse index where a file takes a folder's place.
 //
 // These have no spares:
 //   - Repositories whose refs git alone reads, such as reftable and SHA-256: HEAD

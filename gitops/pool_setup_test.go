@@ -135,3 +135,41 @@ func TestWhatIsNotSetUpAhead(t *testing.T) {
 		})
 	}
 }
+
+// TestSpareThatIsSetUpIsNotMovedOverItsCopies has commits after the spare's say
+// otherwise about what was copied: a thread begins with what a new worktree has.
+func TestSpareThatIsSetUpIsNotMovedOverItsCopies(t *testing.T) {
+	t.Parallel()
+	force := func(l *lab) {
+		l.run(l.dir, "add", "-f", ".env")
+		l.run(l.dir, "commit", "-q", "-m", "track it")
+	}
+	for name, change := range map[string]func(l *lab){
+		"tracked": func(l *lab) {
+			l.write(filepath.Join(l.dir, ".env"), "two\n")
+			force(l)
+		},
+		"a folder": func(l *lab) {
+			_ = os.Remove(filepath.Join(l.dir, ".env"))
+			l.write(filepath.Join(l.dir, ".env", "x"), "two\n")
+			force(l)
+		},
+		"no longer ignored": func(l *lab) { l.commit(l.dir, ".gitignore", "node_modules\n") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := nodeLab(t)
+			l.fillSetUp()
+			change(l)
+			w := l.pooledMade(titled("one"), withSetup)
+			if got := l.run(w.Directory, "status", "--short"); got != "" || !exists(filepath.Join(w.Directory, "node_modules")) {
+				t.Errorf("status: %s", got)
+			}
+			l.fillSetUp() // it is made anew
+			w = l.warm(titled("two"), withSetup, func(r *workspace.CreateRequest) { r.Attempt = "attempt-2" })
+			if got := l.run(w.Directory, "status", "--short"); got != "" {
+				t.Errorf("of a new spare: %s", got)
+			}
+		})
+	}
+}

@@ -2,7 +2,6 @@ package gitops
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -111,8 +110,9 @@ var errUnreachable = errors.New("the spare's files can't be made those of that c
 // reachable returns why a spare's files can't be made those of a commit by
 // writing what differs: attributes that differ decide also about files that
 // don't, what is written next to a shared index isn't what a checkout writes,
-// with a sparse index git leaves out the file that takes a folder's place, and
-// where most differs a new checkout is as fast.
+// with a sparse index git leaves out the file that takes a folder's place, what
+// a set-up has made may be ignored no more, and where most differs a new
+// checkout is as fast.
 func (m *making) reachable(ctx context.Context, rec spareRecord, to string) error {
 	if m.set.truth("core.splitindex") {
 		return errUnreachable
@@ -124,32 +124,27 @@ func (m *making) reachable(ctx context.Context, rec spareRecord, to string) erro
 	if err != nil {
 		return err
 	}
-	changed := 0
-	for path := range bytes.SplitSeq(out, []byte{0}) {
-		if string(path[bytes.LastIndexByte(path, '/')+1:]) == ".gitattributes" {
+	changed := make(map[string]bool)
+	for path := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
+		if name := path[strings.LastIndexByte(path, '/')+1:]; name == ".gitattributes" || name == ".gitignore" && rec.Setup != nil {
 			return errUnreachable
 		}
-		changed++
+		changed[path] = true
 	}
-	if m.set.truth("index.sparse") && swaps(string(out)) {
+	if m.set.truth("index.sparse") && below(changed, changed) || rec.Setup.meets(changed) {
 		return errUnreachable
 	}
-	if files := rec.files(); files > 0 && changed > max(files/2, 100) {
+	if files := rec.files(); files > 0 && len(changed) > max(files/2, 100) {
 		return errUnreachable
 	}
 	return nil
 }
 
-// swaps reports whether one of the paths is that of a folder above another: a
-// file in one commit, and a folder in the other.
-func swaps(paths string) bool {
-	all := make(map[string]bool)
-	for path := range strings.SplitSeq(paths, "\x00") {
-		all[path] = true
-	}
-	for path := range all {
+// below reports whether one of the paths lies in a folder that is one of those.
+func below(paths, folders map[string]bool) bool {
+	for path := range paths {
 		for at := strings.LastIndexByte(path, '/'); at > 0; at = strings.LastIndexByte(path[:at], '/') {
-			if all[path[:at]] {
+			if folders[path[:at]] {
 				return true
 			}
 		}

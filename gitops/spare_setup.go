@@ -129,6 +129,21 @@ func (u *spareSetup) refresh(m *making, directory string) (kept []copiedFile, er
 	return kept, nil
 }
 
+// meets reports whether one of the paths is where a copy lies, or its folder, or
+// below it.
+func (u *spareSetup) meets(paths map[string]bool) bool {
+	if u == nil {
+		return false
+	}
+	copied := make(map[string]bool)
+	for _, f := range u.Copied {
+		if copied[f.Path] = true; paths[f.Path] {
+			return true
+		}
+	}
+	return below(copied, paths) || below(paths, copied)
+}
+
 // setupAfter is what is left of a set-up for a worktree that was a spare: what
 // is copied is looked at again, and what was installed for this commit is there.
 func (m *making) setupAfter(o SetupOptions, made choice) SetupOptions {
