@@ -165,8 +165,8 @@ func (m *making) claimSpare(ctx context.Context, lock *repoLock, made choice) (a
 	if s == nil {
 		return "", false
 	}
-	// The lock may have been waited for. What was moved can't be looked at again.
-	if !m.fits(ctx, s, made) || s.rec.Phase == spareReady && time.Since(s.seen) > wholeFor && !s.whole() {
+	// The lock may have been waited for.
+	if !m.fits(ctx, s, made) || time.Since(s.seen) > wholeFor && !s.still(ctx, m) {
 		m.giveBack(s)
 		return "", false
 	}
@@ -186,6 +186,20 @@ func (m *making) claimSpare(ctx context.Context, lock *repoLock, made choice) (a
 		m.warn(workspace.PhaseAdd, "a spare could not be used, and what that left could not be cleared: %s", because(err))
 	}
 	return "", false
+}
+
+// still reports whether a spare that was whole is so still. Of one that was moved
+// git alone can tell; where it doesn't, the next Fill finds out whose it is.
+func (s *spare) still(ctx context.Context, m *making) bool {
+	if s.rec.Phase == spareReady {
+		return s.whole()
+	}
+	status, err := s.r.statusOf(ctx, s.command(m), false)
+	if err == nil && status == s.rec.Status {
+		return true
+	}
+	_ = s.write(spareReady)
+	return false
 }
 
 // fits reports whether the choice is what the spare was brought for.
