@@ -30,10 +30,10 @@ const (
 var errUnprovable = errors.New("what the status depends on can't be seen as a whole")
 
 // sight is all that the status of a worktree depends on, as it was at one time:
-// of each file in it, and of those outside that git reads, what the file system
-// tells, the time of its last change among it, which nobody can set. It goes by
-// the rule by which git takes a file for unchanged, but for all files and to
-// the nanosecond.
+// of each file and directory in it, and of those files outside that git reads,
+// what the file system tells, the time of its last change among it, which
+// nobody can set. It goes by the rule by which git takes a file for unchanged,
+// but for all files and to the nanosecond.
 type sight struct {
 	print [sha256.Size]byte
 	// settled is true where a later change would be seen for certain.
@@ -107,7 +107,8 @@ func (s *looking) info(name string, info fs.FileInfo) error {
 	return nil
 }
 
-// tree notes all files of a working copy.
+// tree notes all that is below a directory of a working copy. Directories tell
+// of a file that was there for a moment, in which a status may have seen it.
 func (s *looking) tree(dir, rel string) error {
 	entries, err := os.ReadDir(filepath.Join(dir, rel))
 	if err != nil {
@@ -130,14 +131,13 @@ func (s *looking) tree(dir, rel string) error {
 		if err != nil {
 			return err
 		}
+		if err := s.info(path, info); err != nil {
+			return err
+		}
 		if !info.IsDir() {
-			if err := s.info(path, info); err != nil {
-				return err
-			}
 			s.files[path] = info
 			continue
 		}
-		s.text(path, "directory")
 		if err := s.tree(dir, path); err != nil {
 			return err
 		}
@@ -165,6 +165,9 @@ func (c *comparer) sight(gitDir, dir, head string) (sight, error) {
 	}
 	index, err := readSimpleIndex(filepath.Join(gitDir, "index"))
 	if err != nil {
+		return sight{}, err
+	}
+	if err := s.file("", dir, false); err != nil {
 		return sight{}, err
 	}
 	if err := s.tree(dir, ""); err != nil {

@@ -154,3 +154,37 @@ func TestListsDontRememberWhatMayYetChange(t *testing.T) {
 		t.Error("a change was missed")
 	}
 }
+
+// TestListsDontRememberWhatWasThereForAMoment has something done in a worktree
+// while git takes its status, and undone before anybody else looks.
+func TestListsDontRememberWhatWasThereForAMoment(t *testing.T) {
+	t.Parallel()
+	f := newRepo(t)
+	f.sh(`mkdir sub; echo 1 >sub/c; git add .; git commit -qm files; git worktree add -q "$ROOT/x"; echo 2 >"$ROOT/x/f"`)
+	f.write(f.path("momentary"), "#!/bin/sh\ncase \"$*\" in *status*) cd '"+f.path("x")+"'; echo 1 >new; mv sub away; cd - >/dev/null\n"+
+		"git \"$@\"; e=$?; cd '"+f.path("x")+"'; rm new; mv away sub; exit $e;; esac\nexec git \"$@\"\n")
+	f.sh(`chmod +x "$ROOT/momentary"`)
+	time.Sleep(raceMargin + 50*time.Millisecond)
+	plain := f.r
+	var err error
+	if f.r, err = New(Options{Home: f.path("home"), Env: f.env, Git: f.path("momentary")}); err != nil {
+		t.Fatal(err)
+	}
+	c, err := f.r.newComparer(t.Context(), f.open(f.dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.lookOutside(t.Context())
+	changes := func() counts {
+		l := f.r.newLooker(c, workspace.StateQuery{Worktree: f.list()["x"], Base: "main"})
+		l.changes(t.Context())
+		return counts{changed: *l.state.Changed, untracked: *l.state.Untracked}
+	}
+	if got := changes(); got != (counts{changed: 2, untracked: 2}) {
+		t.Fatalf("in that moment there was %+v", got)
+	}
+	f.r.git = plain.git
+	if got := changes(); got != (counts{changed: 1}) {
+		t.Errorf("%+v is told, which is there no more", got)
+	}
+}
