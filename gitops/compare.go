@@ -32,6 +32,9 @@ type comparer struct {
 	// main is the default branch, or unknown says why it isn't known.
 	main, unknown string
 
+	// shallow is true where the history was cut off to begin with.
+	shallow bool
+
 	// working finds the processes and where they work.
 	working func() []usingProcess
 
@@ -50,6 +53,7 @@ func (r *Repository) newComparer(ctx context.Context, p workspace.Project) (*com
 		return nil, unreadable(p.ID, err)
 	}
 	c := &comparer{r: r, project: p, refs: r.openRefs(p.ID), config: config, sides: make(map[string]func() side), around: outside{done: make(chan struct{})}, working: sync.OnceValue(processes)}
+	c.shallow = cutOff(p)
 	c.main, err = r.defaultBranch(ctx, p)
 	switch {
 	case err != nil:
@@ -225,10 +229,16 @@ func (c *comparer) remember(p commitPair, rel relation) {
 }
 
 // lasting reports whether how two commits stand to each other can't change. A
-// shallow history may yet become deeper, and replaced commits change it.
+// shallow history may yet become deeper, as it may have since commits were
+// compared, and replaced commits change it.
 func (c *comparer) lasting() bool {
-	_, err := os.Lstat(filepath.Join(c.project.ID, "shallow"))
-	return isAbsent(err) && !c.refs.rewritten()
+	return !c.shallow && !cutOff(c.project) && !c.refs.rewritten()
+}
+
+// cutOff reports whether the history is shallow.
+func cutOff(p workspace.Project) bool {
+	_, err := os.Lstat(filepath.Join(p.ID, "shallow"))
+	return !isAbsent(err)
 }
 
 // relationCache remembers how two commits stand to each other.
