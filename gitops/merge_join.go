@@ -163,7 +163,7 @@ func (m *merging) rehearse(ctx context.Context, done composed) (composed, error)
 	if m.text.message == "" {
 		m.text.message = fmt.Sprintf("Merge %s into %s\n", m.what(), m.target)
 	}
-	if errors.Is(err, workspace.ErrNothingToMerge) || ctx.Err() != nil {
+	if errors.Is(err, workspace.ErrNothingToMerge) || errors.Is(err, workspace.ErrNotFastForward) || ctx.Err() != nil {
 		return done, err
 	}
 	return done, nil

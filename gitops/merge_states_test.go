@@ -253,6 +253,15 @@ var mergeStates = map[string]mergeState{
 		ahead(l)
 		l.gitIn(l.x, "merge", "-q", "--no-edit", "main")
 	}},
+	"no commit in common": {
+		commits: func(l *mergeLab) {
+			l.sh("cd ../x; git checkout -q --orphan own; git reset -q --hard; echo 1 >own; git add own; git commit -qm own; git checkout -q -B x; git branch -qD own")
+			l.commit(l.dir, "other", "main\n", "other")
+		},
+		// With this it is left to git to make the commits.
+		dirt: func(l *mergeLab) { l.git("config", "i18n.commitEncoding", "ISO-8859-1") },
+		by:   conflictsBy(workspace.ErrNotFastForward),
+	},
 	"CRLF": {commits: func(l *mergeLab) {
 		l.git("config", "core.autocrlf", "true")
 		l.sh("printf 'a\\r\\nb\\r\\nc\\r\\nd\\r\\n' > crlf; git add crlf; git commit -qm crlf")

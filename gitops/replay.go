@@ -115,7 +115,8 @@ type replayConflict struct {
 // a cancelled context or any error, not even an object is left.
 //
 // A range with merge commits is refused for a rebase that isn't a fast-forward
-// with not_fast_forward. Other codes: git_failed, timeout, permission_denied.
+// with not_fast_forward, and so is, for a squash or a merge, one that has no
+// commit in common with the target. Other codes: git_failed, timeout, permission_denied.
 // It is safe for concurrent use and takes no lock.
 func (r *Repository) compose(ctx context.Context, in composeInput) (composed, error) {
 	var done composed

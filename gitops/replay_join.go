@@ -3,6 +3,7 @@ package gitops
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -29,7 +30,7 @@ func (c *composer) join(ctx context.Context, picks []pick) error {
 	}
 	merged, err := c.mergeTree(ctx, c.in.onto, c.in.tip, false)
 	if err != nil {
-		return err
+		return cmp.Or(c.unrelated(ctx), err)
 	}
 	if !merged.clean {
 		c.out.conflict = newReplayConflict(merged, workspace.CommitInfo{}, 0)
@@ -45,6 +46,27 @@ func (c *composer) join(ctx context.Context, picks []pick) error {
 	text := c.squashed(ctx, picks)
 	c.out.tip, c.out.tree, c.out.commits = c.put("commit", formatCommit(merged.tree, []string{c.in.onto}, text, c.needs.committer)), merged.tree, 1
 	return nil
+}
+
+// unrelated is the refusal where the sides have no commit in common, which git
+// doesn't merge; nil where they have, or where that can't be found out.
+func (c *composer) unrelated(ctx context.Context) error {
+	_, err := c.r.git.run(ctx, c.plain("merge-base", c.in.onto, c.in.tip))
+	if exitCode(err) != 1 {
+		return nil
+	}
+	e := &workspace.Error{
+		Code:    workspace.ErrNotFastForward,
+		Message: fmt.Sprintf("the commits and %s have none in common, which git doesn't merge; nothing was changed", c.in.target),
+		Hint:    "use the strategy rebase",
+	}
+	switch {
+	case cutOff(c.in.project):
+		e.Hint = "the history is cut off: fetch the rest of it, with: git fetch --unshallow"
+	case c.out.merges > 0:
+		e.Hint = fmt.Sprintf("if they are to be merged, in the workspace: git merge --allow-unrelated-histories %s", quoted(c.in.target))
+	}
+	return e
 }
 
 func (c *composer) commitMerge(ctx context.Context, tree string, picks int) error {
