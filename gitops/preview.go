@@ -127,9 +127,14 @@ func (v *previewing) stopped(ctx context.Context, stop error) error {
 	return nil
 }
 
-// listCommits finds the commits where nothing was composed that would tell.
+// listCommits finds the commits where nothing was composed that would tell. For
+// a rebase those aren't among them that the target has already.
 func (v *previewing) listCommits(ctx context.Context) error {
-	commits, err := v.r.commitInfos(ctx, v.refs, math.MaxInt32, "--no-merges", "--topo-order", "--reverse", v.tip, "^"+v.onto, "--")
+	which := []string{v.tip, "^" + v.onto}
+	if v.strategy == workspace.StrategyRebase {
+		which = []string{"--cherry-pick", "--right-only", v.onto + "..." + v.tip}
+	}
+	commits, err := v.r.commitInfos(ctx, v.refs, math.MaxInt32, append([]string{"--no-merges", "--topo-order", "--reverse"}, append(which, "--")...)...)
 	if err != nil {
 		return failure("", "the commits of "+v.what()+" can't be listed", "see what git says in the repository", err)
 	}

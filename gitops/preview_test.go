@@ -86,6 +86,21 @@ func TestPreviewSeesAll(t *testing.T) {
 	}
 }
 
+// TestPreviewOfARefusedRebase wants the commits told that the target lacks,
+// though they aren't put on it.
+func TestPreviewOfARefusedRebase(t *testing.T) {
+	t.Parallel()
+	l := newMergeLab(t)
+	l.commit(l.x, "picked", "1\n", "picked")
+	l.commit(l.dir, "other", "1\n", "other")
+	l.git("cherry-pick", "x")
+	l.sh("cd ../x; git checkout -q -b side x~1; echo 1 >own; git add own; git commit -qm own; git checkout -q x; git merge -q --no-edit side")
+	p := l.preview()
+	if len(p.Refusals) != 1 || workspace.CodeOf(p.Refusals[0]) != workspace.ErrNotFastForward || len(p.Commits) != 1 || p.Commits[0].Subject != "own" {
+		t.Errorf("preview: %+v", p)
+	}
+}
+
 func TestPreviewOfAPausedMerge(t *testing.T) {
 	t.Parallel()
 	l := newMergeLab(t)
