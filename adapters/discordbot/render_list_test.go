@@ -133,6 +133,12 @@ func TestRenderListGolden(t *testing.T) {
 			return v
 		},
 		"list_12": func() listView { return view(variety()) },
+		"list_spare": func() listView {
+			return view([]workspace.Row{{
+				Source:   workspace.SourceSpare,
+				Worktree: &workspace.Worktree{Directory: "/home/ada/.spare-1", Detached: true, Head: strings.Repeat("a", 40), Spare: true, Locked: true, LockReason: "kept as a spare by threadtree, 1"},
+			}})
+		},
 		"list_60": func() listView { return view(odd(60)) },
 		"list_look": func() listView { // somebody who may only look, outside of a channel of the project
 			v := view(variety()[:3])

@@ -95,7 +95,7 @@ func entryWords(wt workspace.Worktree) []string {
 	if wt.Prunable != "" {
 		words = append(words, "prunable: "+plain(wt.Prunable, 200))
 	}
-	if wt.Locked {
+	if wt.Locked && !wt.Spare { // a spare always is
 		words = append(words, "🔒 locked: "+plain(orElse(wt.LockReason, "no reason given"), 200))
 	}
 	if wt.Spare {
@@ -131,7 +131,7 @@ func copyWords(row workspace.Row) []string {
 			words = append(words, "on "+codeOf(wt.Branch, 80)+" now")
 		}
 	}
-	if len(words) == 0 && len(s.Unknown) == 0 {
+	if len(words) == 0 && len(s.Unknown) == 0 && !row.Worktree.Spare {
 		words = append(words, "state not known")
 	}
 	return words

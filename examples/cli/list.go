@@ -192,10 +192,8 @@ func placeOf(wt workspace.Worktree) []string {
 		words = append(words, "damaged")
 	case wt.Prunable != "":
 		words = append(words, "prunable")
-	case wt.Spare:
-		words = append(words, "spare")
 	}
-	if wt.Locked {
+	if wt.Locked && !wt.Spare { // a spare always is
 		words = append(words, "locked"+bracketed("", visible(wt.LockReason)))
 	}
 	return words
