@@ -76,7 +76,7 @@ func Example() {
 	// true
 	// 42 dirty: false deletable: true <nil>
 	// deleted threadtree/fix-the-login <nil>
-	// not_found create a new one
+	// not_found restore it, or create a new one
 }
 
 // A name that a person types, and one that is made from a title.

@@ -137,7 +137,7 @@ func (m *Manager) explain(op, threadID string, err error) error {
 	}
 	if errors.Is(err, ErrDeleted) {
 		e.Message = fmt.Sprintf("the workspace of thread %s was deleted", threadID)
-		e.Hint = "create a new one"
+		e.Hint = "restore it, or create a new one"
 	}
 	return e
 }
