@@ -47,7 +47,8 @@ type Merging interface {
 	// ErrPaused. Where it is paused already that error comes again and
 	// nothing is aborted; where somebody has finished it by hand, the merge
 	// goes on from there. Further codes: target_dirty (Files),
-	// not_fast_forward (the target moved, even when tried again).
+	// not_fast_forward (the target moved, even when tried again, or the
+	// strategy can't bring these commits to it).
 	Merge(ctx context.Context, req MergeRequest) (Merged, error)
 
 	// Continue finishes a paused merge once its files are resolved. Files
