@@ -11,9 +11,10 @@ import (
 // indexEntry is what an index has of a path.
 type indexEntry struct {
 	mode, inode, size uint32
-	// seconds and nanoseconds are the time of the file's last change.
-	seconds, nanoseconds uint32
-	id                   string
+	// times are those of the last change of the file, of any kind and of its
+	// content: seconds and nanoseconds of both.
+	times [4]uint32
+	id    string
 	// hidden is true for one that git doesn't compare with the disk.
 	hidden bool
 }
@@ -35,7 +36,7 @@ func entriesOf(data []byte, wanted map[string]bool) (found map[string]indexEntry
 		}
 		field := func(n int) uint32 { return binary.BigEndian.Uint32(fixed[4*n:]) }
 		found[string(name)] = indexEntry{
-			seconds: field(2), nanoseconds: field(3), inode: field(5), mode: field(6), size: field(9),
+			times: [4]uint32{field(0), field(1), field(2), field(3)}, inode: field(5), mode: field(6), size: field(9),
 			id: hex.EncodeToString(fixed[indexStat : indexStat+indexIDLength]), hidden: flags&(flagAssumed|flagExtended) != 0,
 		}
 	})
@@ -49,6 +50,10 @@ func (e indexEntry) is(info os.FileInfo, index os.FileInfo) bool {
 	if !ok || e.hidden || !info.ModTime().Before(index.ModTime()) {
 		return false
 	}
+	numbers, ok := indexStatOf(stat)
+	if !ok {
+		return false
+	}
 	mode := uint32(entryModeFile)
 	switch {
 	case info.Mode()&fs.ModeSymlink != 0:
@@ -58,9 +63,7 @@ func (e indexEntry) is(info os.FileInfo, index os.FileInfo) bool {
 	case info.Mode()&0o100 != 0:
 		mode = entryModeExecutable
 	}
-	changed := info.ModTime()
-	return e.mode == mode && e.size == uint32(info.Size()) && e.inode == uint32(stat.Ino) && //nolint:gosec // as git keeps them
-		e.seconds == uint32(changed.Unix()) && e.nanoseconds == uint32(changed.Nanosecond()) //nolint:gosec // as git keeps them
+	return e.mode == mode && e.size == numbers[statSize] && e.inode == numbers[statInode] && e.times == [4]uint32(numbers[:statDevice])
 }
 
 // Modes of an index's entries.

@@ -187,3 +187,31 @@ func TestPreviewOfCommitsAlone(t *testing.T) {
 		t.Errorf("a conflict: %+v", p)
 	}
 }
+
+// TestPreviewSeesAChangeOfTheSameSizeAndTime has a file of the target changed in
+// a way that neither its size nor its time tells.
+func TestPreviewSeesAChangeOfTheSameSizeAndTime(t *testing.T) {
+	t.Parallel()
+	l := newMergeLab(t)
+	f, old := filepath.Join(l.dir, "f"), time.Unix(1_600_000_000, 0)
+	age := func() {
+		t.Helper()
+		if err := os.Chtimes(f, old, old); err != nil {
+			t.Fatal(err)
+		}
+	}
+	age()
+	l.git("update-index", "--refresh")
+	ahead(l)
+	// git doesn't look at less than a second.
+	time.Sleep(1100 * time.Millisecond)
+	l.write(f, "Base\n")
+	age()
+	p := l.preview()
+	if p.Clean || len(p.Refusals) != 1 || workspace.CodeOf(p.Refusals[0]) != workspace.ErrTargetDirty {
+		t.Errorf("preview: %+v", p)
+	}
+	if _, err := l.try(); workspace.CodeOf(err) != workspace.ErrTargetDirty {
+		t.Errorf("merge: %v", err)
+	}
+}
