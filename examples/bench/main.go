@@ -103,7 +103,11 @@ func tabulate(ctx context.Context, o options, at place, stdout, stderr io.Writer
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(stdout, "%s, %s; %s\n\n", at.name, version, plural(l.rounds, "round"))
+	amount := plural(l.rounds, "round")
+	if o.Quick {
+		amount += " on little, whose ratios and verdicts say nothing"
+	}
+	fmt.Fprintf(stdout, "%s, %s; %s\n\n", at.name, version, amount)
 	fmt.Fprintf(stdout, "| work | against | ratio | at most | |\n|---|---|---|---|---|\n")
 	for _, s := range subjects() {
 		if !s.wanted(o.Only) {

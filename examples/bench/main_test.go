@@ -43,7 +43,8 @@ func TestUsage(t *testing.T) {
 		{"--help", 0, "--only"},
 		{"--rounds=0", 2, "1 or more"},
 		{"--nothing", 2, "unknown flag"},
-		{"--only=nothing --quick", 0, "| ratio |"},
+		{"--only=nothing --quick", 0, "say nothing"},
+		{"--only=nothing", 0, "| ratio |"},
 		{"--dir=/nowhere/at/all", 1, "no such file"},
 	} {
 		var out bytes.Buffer
