@@ -282,6 +282,7 @@ func (l *mergeLab) kill(e mergeErrand) {
 		l.t.Fatal(err)
 	}
 	cmd := childCommand("merge", string(job))
+	cmd.Env = append(cmd.Env, "TMPDIR="+l.t.TempDir()) // for what it can't remove
 	cmd.Stderr = nil
 	out, err := cmd.CombinedOutput()
 	status, ok := errors.AsType[*exec.ExitError](err)
