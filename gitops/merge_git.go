@@ -168,7 +168,7 @@ func (m *merging) afterFailure(ctx context.Context, cause error) error {
 // interrupted.
 func (m *merging) stepBack(ctx context.Context, keep bool) error {
 	j := m.journal
-	if err := m.dropDeadLock(j.Started); err != nil {
+	if err := m.dropDeadLock(ctx, j.Started); err != nil {
 		return err
 	}
 	if err := m.clearLeftovers(ctx); err != nil {
@@ -341,7 +341,7 @@ func (m *merging) checkedOut(ctx context.Context) (sha, branch string, err error
 // its branch, where a git of ours has left them: nobody of ours is alive, as
 // the repository's lock is held, the lock came after the journal that says that
 // git was at work there, and no other process works in the directory.
-func (m *merging) dropDeadLock(since time.Time) error {
+func (m *merging) dropDeadLock(ctx context.Context, since time.Time) error {
 	locks, err := filepath.Glob(filepath.Join(globQuoted(m.at.gitDir), "*.lock"))
 	if err != nil {
 		return err
@@ -373,7 +373,7 @@ func (m *merging) dropDeadLock(since time.Time) error {
 			return err
 		}
 	}
-	return nil
+	return m.r.dropDeadPackedLock(ctx, m.req.Project, since)
 }
 
 // globQuoted returns a path as a pattern that only it matches.

@@ -339,7 +339,8 @@ func TestMergeKilledWithGit(t *testing.T) {
 func (l *mergeLab) settled() {
 	l.t.Helper()
 	for {
-		_, err := l.g.Recover(l.t.Context(), l.open(l.dir))
+		lines, err := l.g.Recover(l.t.Context(), l.open(l.dir))
+		l.t.Logf("recovered: %q, %v", lines, err)
 		if err == nil && !l.r.interrupted(l.open(l.dir)) {
 			return
 		}

@@ -118,7 +118,7 @@ func (m *merging) settleWork(ctx context.Context) (string, error) {
 	if !j.Aborting && !begun && j.Now.Strategy == workspace.StrategyRebase {
 		finished, err := (&comparer{r: m.r, refs: m.refs}).ancestor(ctx, j.Now.Onto, sha)
 		if err == nil && finished {
-			if err := m.dropDeadLock(j.Started); err != nil {
+			if err := m.dropDeadLock(ctx, j.Started); err != nil {
 				return "", err
 			}
 			return what + " was finished; it can be merged again", m.forget(j)

@@ -94,7 +94,7 @@ func (l *mergeLab) landed(merged workspace.Merged) {
 		l.t.Errorf("the workspace is at %s, not at %s", got, merged.SHA)
 	}
 	if out, err := l.tryGit(l.x, "symbolic-ref", "-q", "HEAD"); err == nil {
-		l.t.Errorf("the workspace is on %s", out)
+		l.t.Errorf("the workspace is on %s; %q", out, merged.Warnings)
 	}
 	if got := l.gitIn(l.x, "status", "--porcelain"); got != "" {
 		l.t.Errorf("the workspace's status: %s", got)
