@@ -83,6 +83,9 @@ func (r *Repository) clearLocked(ctx context.Context, p workspace.Project, w wor
 	if c.aside, err = r.dropClaims(p, w.Attempt.ID); err != nil {
 		return nil, c.aside, err
 	}
+	if err := r.dropDeadPackedLock(ctx, p, w.Attempt.StartedAt); err != nil {
+		return nil, c.aside, cantRemove("clear", "the lock on packed refs", err)
+	}
 	foreign, err := c.findOwn()
 	if err == nil && !foreign {
 		err = c.putAside()

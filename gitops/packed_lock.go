@@ -24,7 +24,7 @@ const packedLockHeld = 1500 * time.Millisecond
 func (r *Repository) dropDeadPackedLock(ctx context.Context, p workspace.Project, since time.Time) error {
 	path := filepath.Join(p.ID, "packed-refs.lock")
 	first, err := os.Lstat(path)
-	if err != nil || first.ModTime().Before(since.Add(-time.Second)) {
+	if err != nil || since.IsZero() || first.ModTime().Before(since.Add(-time.Second)) {
 		return nil
 	}
 	for waited := time.Duration(0); waited < packedLockHeld; waited += packedLockHeld / 50 {
@@ -45,6 +45,16 @@ func (r *Repository) dropDeadPackedLock(ctx context.Context, p workspace.Project
 		return err
 	}
 	return removeIfThere(path)
+}
+
+// dropDeadPackedLock is that of the repository, after a delete or a restore that
+// was interrupted.
+func (j *trashJournal) dropDeadPackedLock(ctx context.Context, r *Repository, p workspace.Project) error {
+	info, err := os.Lstat(trashPath(p.ID, j.ID))
+	if err != nil || j.Phase != trashBegun && j.Phase != trashRestoring {
+		return nil
+	}
+	return r.dropDeadPackedLock(ctx, p, info.ModTime())
 }
 
 // gitAtWork reports whether a git works in the repository or a checkout of it, or

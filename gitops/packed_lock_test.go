@@ -74,6 +74,53 @@ func TestPackedLockOfAKilledGit(t *testing.T) {
 	}
 }
 
+// TestPackedLockAfterOtherWork has a lock left by a delete, a restore and a create
+// that were killed: what follows is as without it.
+func TestPackedLockAfterOtherWork(t *testing.T) {
+	t.Parallel()
+	if len(processes()) == 0 {
+		t.Skip("other processes can't be seen here")
+	}
+	left := func(l *lab) string {
+		l.t.Helper()
+		lock := filepath.Join(l.dir, ".git", "packed-refs.lock")
+		l.write(lock, "")
+		return lock
+	}
+	t.Run("delete", func(t *testing.T) {
+		t.Parallel()
+		b := newBin(t)
+		b.killedAfter(trashErrand{Step: "detached", Remove: &b.w})
+		lock := left(b.lab)
+		if removed, found := b.resume(); !found || len(removed.Left) > 0 || exists(lock) {
+			t.Errorf("%+v, the lock is there: %v", removed, exists(lock))
+		}
+		b.isTip(b.w.Branch, "")
+	})
+	t.Run("restore", func(t *testing.T) {
+		t.Parallel()
+		b := newBin(t)
+		trashed := b.delete(true)
+		b.killedAfter(trashErrand{Step: "back", Restore: &trashed})
+		lock := left(b.lab)
+		if restored := b.restore(trashed); len(restored.Warnings) > 0 || exists(lock) {
+			t.Errorf("%+v, the lock is there: %v", restored, exists(lock))
+		}
+	})
+	t.Run("create", func(t *testing.T) {
+		t.Parallel()
+		l := newLab(t)
+		w := l.killed(errand{At: "entry"})
+		w.Attempt.StartedAt = time.Now().Add(-time.Minute)
+		lock := left(l)
+		l.seize(w.Attempt.ID)
+		if told, err := l.provider().Clear(t.Context(), l.project(), w); err != nil || len(told) > 0 || exists(lock) {
+			t.Errorf("%q, %v, the lock is there: %v", told, detail(err), exists(lock))
+		}
+		l.isTip(w.Branch, "")
+	})
+}
+
 // old gives a file a time long ago.
 func old(t *testing.T, path string) {
 	t.Helper()

@@ -57,6 +57,9 @@ func (re *restoring) restore(ctx context.Context) error {
 	if re.set, err = re.r.settings(ctx, re.p); err != nil {
 		return err
 	}
+	if err := re.j.dropDeadPackedLock(ctx, re.r, re.p); err != nil {
+		return err
+	}
 	switch {
 	case re.j.Phase == trashBegun:
 		return re.refuse(workspace.ErrInProgress, "delete it again, to its end", "the removal of %s was interrupted", re.j.Directory)

@@ -73,6 +73,11 @@ func (t *trashing) locked(ctx context.Context, resume bool) (removed workspace.R
 	if t.j, err = readTrash(t.p.ID, t.req.TrashID); err != nil {
 		return removed, false, err
 	}
+	if t.j != nil {
+		if err := t.j.dropDeadPackedLock(ctx, t.r, t.p); err != nil {
+			return removed, true, err
+		}
+	}
 	switch {
 	case t.j == nil && resume:
 		return removed, false, nil
