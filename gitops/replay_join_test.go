@@ -153,7 +153,7 @@ func TestUnrelatedHistories(t *testing.T) {
 	}
 	in.strategy = workspace.StrategyMerge
 	_, err := f.r.compose(t.Context(), in)
-	if e := wantCode(t, err, workspace.ErrGitFailed); !strings.Contains(e.Message, "unrelated histories") {
+	if e := wantCode(t, err, workspace.ErrNotFastForward); !strings.Contains(e.Message, "none in common") {
 		t.Errorf("%q", e.Message)
 	}
 }
