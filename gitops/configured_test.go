@@ -34,7 +34,7 @@ func TestConfigurationIsAskedForAgainWhereItHasChanged(t *testing.T) {
 			if got := strings.Join(values[key], ","); got != want {
 				t.Errorf("%s: %s is %q, want %q", what, key, got, want)
 			}
-			time.Sleep(raceMargin + 20*time.Millisecond)
+			settle()
 		}
 		before := asked()
 		for range 3 {

@@ -33,18 +33,23 @@ func (r *Repository) dropDeadPackedLock(ctx context.Context, p workspace.Project
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-		now, err := os.Lstat(path)
-		if err != nil || !os.SameFile(first, now) || !now.ModTime().Equal(first.ModTime()) {
+		if !sameStill(path, first) {
 			return nil // who holds it is alive
 		}
 	}
-	if r.gitAtWork(p) {
+	if r.gitAtWork(p) || !sameStill(path, first) {
 		return nil
 	}
 	if err := removeIfThere(filepath.Join(p.ID, "packed-refs.new")); err != nil {
 		return err
 	}
 	return removeIfThere(path)
+}
+
+// sameStill reports whether a file is the one that it was.
+func sameStill(path string, was os.FileInfo) bool {
+	now, err := os.Lstat(path)
+	return err == nil && os.SameFile(was, now) && now.ModTime().Equal(was.ModTime())
 }
 
 // dropDeadPackedLock is that of the repository, after a delete or a restore that

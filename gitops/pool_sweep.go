@@ -96,6 +96,9 @@ func (f *filling) mind(ctx context.Context, s *spare) error {
 			return err
 		}
 		ok, err := s.advance(ctx, f.m, f.base, f.x.o.Setup)
+		if errors.Is(err, errStays) {
+			return nil
+		}
 		if err != nil || !ok {
 			f.done.Removed++
 			return s.discard(ctx, f.p)

@@ -73,6 +73,8 @@ type spare struct {
 	lock *os.File
 	// seen is when it was last found untouched.
 	seen time.Time
+	// moved is true where its files are those of another commit than was noted.
+	moved bool
 	// placed is where its index says that it is, "" for its directory.
 	placed string
 }

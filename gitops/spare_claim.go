@@ -138,15 +138,29 @@ func (m *making) wayTo(ctx context.Context, c *chooser, rec spareRecord, to stri
 	return w
 }
 
-// giveBack gives a spare up that wasn't used. One that was touched goes, later.
+// giveBack gives a spare up that wasn't used. One whose move was interrupted
+// goes, later.
 func (m *making) giveBack(s *spare) {
 	if s == nil {
 		return
 	}
-	if s.rec.Phase != spareReady {
+	switch {
+	case s.moved:
+		s.leave()
+	case s.rec.Phase != spareReady:
 		_ = s.write(spareGoing)
 	}
 	s.release()
+}
+
+// leave leaves a spare to the next Fill, which finds out whether somebody has
+// worked in it.
+func (s *spare) leave() {
+	if s.placed != "" && relocateIndex(s.rec.Admin, s.placed, s.rec.Directory) == nil {
+		s.placed = ""
+	}
+	s.moved = false
+	_ = s.write(spareReady)
 }
 
 // wake has the pool look after the project.
@@ -189,17 +203,13 @@ func (m *making) claimSpare(ctx context.Context, lock *repoLock, made choice) (a
 }
 
 // still reports whether a spare that was whole is so still. Of one that was moved
-// git alone can tell; where it doesn't, the next Fill finds out whose it is.
+// git alone can tell.
 func (s *spare) still(ctx context.Context, m *making) bool {
 	if s.rec.Phase == spareReady {
 		return s.whole()
 	}
 	status, err := s.r.statusOf(ctx, s.command(m), false)
-	if err == nil && status == s.rec.Status {
-		return true
-	}
-	_ = s.write(spareReady)
-	return false
+	return err == nil && status == s.rec.Status
 }
 
 // fits reports whether the choice is what the spare was brought for.

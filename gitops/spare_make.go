@@ -131,6 +131,10 @@ func (s *spare) whole() bool {
 	return err == nil && same
 }
 
+// errStays says that git has refused to move a spare: somebody may be at work in
+// it. It is left to the next Fill.
+var errStays = errors.New("git refused to bring the spare to another commit")
+
 // move brings the spare's files from its commit to another. It stays one that
 // is moving: its files have to be noted anew, or it has to be claimed.
 func (s *spare) move(ctx context.Context, m *making, w way) error {
@@ -154,9 +158,13 @@ func (s *spare) move(ctx context.Context, m *making, w way) error {
 	cmd.config = append(cmd.config, "core.untrackedCache=keep")
 	cmd.args = []string{"reset", "-q", "--merge", "--no-recurse-submodules", w.to, "--"}
 	if _, err := s.r.git.run(ctx, cmd); err != nil {
+		if exitCode(err) > 0 {
+			s.leave()
+			err = errors.Join(errStays, err)
+		}
 		return err
 	}
-	s.rec.Commit, s.rec.Index = w.to, nil
+	s.rec.Commit, s.rec.Index, s.moved = w.to, nil, true
 	s.r.at("spare moved")
 	return nil
 }
