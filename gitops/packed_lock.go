@@ -31,7 +31,7 @@ func (r *Repository) dropDeadPackedLock(ctx context.Context, p workspace.Project
 		select {
 		case <-time.After(packedLockHeld / 50):
 		case <-ctx.Done():
-			return ctx.Err()
+			return failure("", "whether a killed git has left "+path+" could not be found out", "try again", ctx.Err())
 		}
 		if !sameStill(path, first) {
 			return nil // who holds it is alive

@@ -1,6 +1,7 @@
 package gitops
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -119,6 +120,21 @@ func TestPackedLockAfterOtherWork(t *testing.T) {
 		}
 		l.isTip(w.Branch, "")
 	})
+}
+
+// TestPackedLockIsLookedAtNoLongerThanIsWanted gives a look up: the lock stays, and
+// the error is one for a person.
+func TestPackedLockIsLookedAtNoLongerThanIsWanted(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	lock := filepath.Join(l.dir, ".git", "packed-refs.lock")
+	l.write(lock, "")
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	err := l.provider().r.dropDeadPackedLock(ctx, l.project(), time.Now().Add(-time.Minute))
+	if wantCode(t, err, workspace.ErrTimeout); !exists(lock) {
+		t.Error("the lock is gone")
+	}
 }
 
 // old gives a file a time long ago.
