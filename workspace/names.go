@@ -292,9 +292,12 @@ func cut(s string, limit int) string {
 	}
 	if end == 0 { // a single character longer than the limit
 		end = limit
-		for !utf8.RuneStart(s[end]) {
+		for end > 0 && !utf8.RuneStart(s[end]) {
 			end--
 		}
+	}
+	if end == 0 { // no character begins at all
+		end = limit
 	}
 	return s[:end]
 }
